@@ -31,7 +31,7 @@ from geouq.config.layer_bands import BAND_SCHEMA, band_written
 from geouq.config.sections import Section, Text
 from geouq.config.tiles import OF_SOURCE, FileTiles, file_tiles_of
 from geouq.config.validation_errors import Steps, quoted, raise_each, several
-from geouq.config.values import is_path
+from geouq.config.values import MEMBER, is_path
 from geouq.core.errors import DataError
 
 ALIASES = {  # names that products use
@@ -52,6 +52,7 @@ FORMATS = {
     **dict.fromkeys((".h5", ".hdf5", ".he5"), "HDF5"),
 }
 NAME_OF_ARRAY = re.compile(rf'{ARRAY}:"(?P<file>[^"]+)":/?(?P<array>.+)')
+OF_MEMBER = re.compile(r"@(?P<dimension>[^@=]+)=(?P<label>[^@=]+)$")  # ends the name of one member along a dimension
 
 
 def is_array(path: str) -> bool:
@@ -69,6 +70,16 @@ def array_in_name(path: str) -> tuple[str, str]:
     if found is None:
         raise DataError(f"{path} is no name of an array; write {{path: ..., variable: ...}}")
     return found["file"], found["array"]
+
+
+def whole_array(path: str) -> tuple[str, dict[str, str]]:
+    """Return the name of an array without that of a member, and the label of the member along its dimension.
+
+    >>> whole_array('ARRAY:"/data/a.zarr":t2m@number=3')
+    ('ARRAY:"/data/a.zarr":t2m', {'number': '3'})
+    """
+    found = OF_MEMBER.search(path)
+    return (path[: found.start()], {found["dimension"]: found["label"]}) if found else (path, {})
 
 
 def _not_zero(scale: float) -> float:
@@ -137,7 +148,8 @@ class LayerFile(Section):
     select: Annotated[dict[str, Selected] | None, BeforeValidator(selected)] = Field(
         default=None,
         description="of an array with other dimensions than those of the map: the labels to evaluate of each, by its "
-        "name or as `time`, `lead` or `level`: a label, a list of labels, or a range such as `2020-01..2020-03`",
+        "name or as `time`, `lead` or `level`: a label, a list of labels, or a range such as `2020-01..2020-03`. "
+        "`{member}` stands for the labels of the members of an ensemble",
     )
     band: Annotated[int | str | None, BeforeValidator(band_written), WithJsonSchema(BAND_SCHEMA)] = Field(
         default=None, description="band of the only variable, by number or description"
@@ -200,8 +212,14 @@ class LayerFile(Section):
         return tuple((first, last - first + 1, values) for (first, last), values in ends.items())
 
     def with_gdal_path(self) -> Self:
-        """Return the same with the path as GDAL names it."""
-        return self if self.path is None else self.model_copy(update={"path": self.pattern, "variable": None})
+        """Return the same with the path as GDAL names it, or as `whole_array` takes that of members."""
+        if self.path is None:
+            return self
+        select = {name: label for name, label in (self.select or {}).items() if label != MEMBER}
+        along = [f"@{name}={MEMBER}" for name in self.select or {} if name not in select]
+        return self.model_copy(
+            update={"path": "".join([self.pattern, *along]), "variable": None, "select": select or None}
+        )
 
     @field_validator("asset", "tiles")
     @classmethod

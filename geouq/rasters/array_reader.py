@@ -17,6 +17,7 @@ import xarray as xr
 from numpy.typing import NDArray
 from rasterio.windows import Window
 
+from geouq.config.layer_file import whole_array
 from geouq.rasters.array_layout import ArrayLayout, Axis, Run
 from geouq.rasters.arrays import explained_array, open_array, stored_type
 from geouq.rasters.chunk_files import ChunkFiles
@@ -109,8 +110,9 @@ class ArraySource:
 
     def __init__(self, raster: Raster, layout: ArrayLayout) -> None:
         self._raster, self._layout = raster, layout
-        self._key = raster.path, raster.files
-        self._variable, self._files = _arrays.get(self._key, lambda: _opened(raster.path), lambda _: 1, MOST_OPEN)
+        whole, _ = whole_array(raster.path)
+        self._key = whole, raster.files
+        self._variable, self._files = _arrays.get(self._key, lambda: _opened(whole), lambda _: 1, MOST_OPEN)
         self._type = stored_type(self._variable)
 
     def read(self, numbers: int | Sequence[int] = 1, *, window: Window, out: Values | None = None) -> Values:

@@ -11,7 +11,7 @@ import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
 
-from geouq.config.layer_file import ARRAY, OF_CF, array_in_name
+from geouq.config.layer_file import ARRAY, OF_CF, array_in_name, whole_array
 from geouq.core.errors import DataError, GeouqError
 from geouq.rasters.array_grid import Placed, placed
 from geouq.rasters.array_layout import LEAD, LEVEL, TIME, ArrayLayout, Label, Steps
@@ -90,11 +90,13 @@ def _icechunk_store(file: str) -> Any:
 
 def array_header(path: str) -> Raster:
     """Return the header of an array; DataError if it cannot be read, or does not lie on a map of even pixels."""
-    dataset, variable = open_array(path)
+    whole, member = whole_array(path)
+    dataset, variable = open_array(whole)
     with explained_array(path):
         if path.endswith(OF_CF):
             return _standard_error(path, dataset, variable)
-        return _header(path, dataset, variable)
+        found = _header(whole, dataset, variable)
+        return replace(found, path=path, identity=path, array=found.array and found.array.selected(member, path))
 
 
 def _standard_error(path: str, dataset: xr.Dataset, variable: xr.Variable) -> Raster:

@@ -11,6 +11,7 @@ from geouq.summary.form import Form
 
 Bands = Sequence[tuple[str, tuple[int, ...]]]  # keys of rasters, and which bands of each, in the order of the layers
 
+ALONG = '; where members lie along a dimension, write select: {number: "{member}"} below members'
 _MORE = ("member_variance", "variance_")  # how keys of variances begin
 
 
@@ -150,7 +151,7 @@ def _members_of(rasters: Sequence[Raster], described: int, files: FormData, trut
     if len(first.variables) % described or len(first.variables) < 2 * described:
         raise DataError(
             f"{first.path} has {_counted(first)}, which are not two members or more for each band of {truth.path} "
-            f"({described}); where each member is a file, write {{member}} in its path"
+            f"({described}); where each member is a file, write {{member}} in its path{ALONG if first.array else ''}"
         )
     return len(first.variables) // described
 
