@@ -1,4 +1,4 @@
-"""TIFF files on this machine whose header follows from their tags alone.
+"""TIFF files whose header follows from their tags alone: on this machine, or with all tags in their first bytes.
 
 GDAL and rasterio take about a millisecond to decode the CRS of a file. The tags are read without GDAL: files with the
 same tags have the same header, so that the CRS is decoded once for all of them.
@@ -32,12 +32,13 @@ BUFFER = 8192  # bytes
 class PlainTiff:
     """A TIFF file without sidecars, as it is now. Files with the same tags have the same header but for the transform.
 
-    identity : what identifies the file, whatever its path.
+    identity : what identifies the file, whatever its path. first : first bytes of a file on a server, with all tags.
     """
 
     stamp: Stamp
     identity: str
     tags: bytes
+    first: bytes = b""
 
 
 def plain_tiff(path: str) -> PlainTiff | None:
@@ -89,7 +90,15 @@ def common_tags(path: str) -> bytes | None:
     """
     try:
         with Path(path).open("rb", buffering=BUFFER) as file:
-            return _common_tags(file)
+            return tags_in(file)
+    except OSError:
+        return None
+
+
+def tags_in(file: BinaryIO) -> bytes | None:
+    """Return the tags of an open file as `common_tags` does; None also where the file is cut off before their end."""
+    try:
+        return _common_tags(file)
     except (OSError, ValueError, KeyError, IndexError, struct.error):
         return None
 
