@@ -21,7 +21,8 @@ PLAIN = re.compile(r"/vsicurl/(https?://[^\s]+)")
 CODE = re.compile(r"HTTP error code : (\d+)")
 RANGE = re.compile(r"bytes 0-(\d+)/(\d+)")
 PASSING = re.compile(r"timed out|reset by peer|was reset", re.IGNORECASE)  # GDAL repeats requests after these errors
-OK, PART, ABSENT, BUSY, FAILED = 200, 206, 404, 429, 500
+OK, PART, ABSENT = 200, 206, 404
+BUSY = (429, 500, 502, 503, 504)  # GDAL repeats requests after these answers
 
 
 @dataclass(frozen=True)
@@ -49,7 +50,7 @@ class Answer:
     @property
     def is_failure(self) -> bool:
         """Return whether the server failed, each time that it was asked."""
-        return self.code == BUSY or self.code >= FAILED or (not self.code and bool(PASSING.search(self.error)))
+        return self.code in BUSY or (not self.code and bool(PASSING.search(self.error)))
 
     @property
     def reason(self) -> str:
