@@ -13,7 +13,8 @@ from email.utils import parsedate_to_datetime
 from rasterio._path import _parse_path, _vsi_path  # as its `open` does
 
 from geouq.rasters.gdal_library import gdal_library, texts_of
-from geouq.rasters.web_requests import ABSENT, Answer, answer_for
+from geouq.rasters.host_limit import host_of
+from geouq.rasters.web_requests import ABSENT, OK, Answer, answer_for
 
 CLIENTS = ("curl", "s3", "gs", "az", "adls", "oss", "swift", "hdfs", "webhdfs")
 REMOTE = re.compile(rf"/vsi({'|'.join(CLIENTS)})[/?]")
@@ -122,14 +123,20 @@ def first_part_of(name: str) -> Answer | None:
 
     Raises OSError with the reason where the file is not there, or its server fails.
     """
-    if not is_remote(name) or any(option in os.environ for option in DECIDED_BY_USER):
+    host = host_of(name)
+    if not is_remote(name) or host in _left_to_gdal or any(option in os.environ for option in DECIDED_BY_USER):
         return None
     answer = answer_for(name)
     if answer is None or answer.is_part:
         return answer
     if answer.code == ABSENT or answer.is_failure:
         raise OSError(answer.reason)
+    if answer.code == OK or "location" in answer.headers:
+        _left_to_gdal.add(host)
     return None
+
+
+_left_to_gdal: set[str] = set()  # hosts that send whole files, or have them elsewhere
 
 
 def exists(name: str) -> bool:
