@@ -54,7 +54,7 @@ from geouq.rasters.gdal import (
 )
 from geouq.rasters.host_limit import in_turn
 from geouq.rasters.mask_rule import MaskRule
-from geouq.rasters.plain_tiff import PlainTiff, plain_tiff, tags_in
+from geouq.rasters.plain_tiff import PlainTiff, plain_tiff, tags_in, transform_in
 from geouq.rasters.remote_files import (
     as_gdal_names_it,
     endings_of_requests,
@@ -632,6 +632,8 @@ def _changed(file: Stamp) -> ChangedError:
 
 
 _headers: dict[tuple[bytes, bool, tuple[str, ...]], Raster] = {}  # by tags, whether on a server, and drivers
+# those of files on servers whose transform is the one that GDAL gives: so it is for other files with the same tags
+_placed_by_tags: set[tuple[bytes, bool, tuple[str, ...]]] = set()
 
 
 @contextmanager
@@ -646,9 +648,13 @@ def _opened_first(plain: PlainTiff) -> Iterator[str]:
 
 def _like_another(plain: PlainTiff, path: str, drivers: Sequence[str]) -> Raster | None:
     """Return the header of a file with the tags of one that was read; None where there is none, or it does not open."""
-    like = _headers.get((plain.tags, bool(plain.first), tuple(drivers)))
+    key = (plain.tags, bool(plain.first), tuple(drivers))
+    like = _headers.get(key)
     if like is None:
         return None
+    if key in _placed_by_tags and (transform := transform_in(plain.first)) and not transform.is_identity:
+        grid = replace(like.grid, transform=transform)
+        return replace(like, path=path, grid=grid, files=(plain.stamp,), identity=plain.identity)
     try:
         with _opened_first(plain) as name, PixelReader(name, driver=like.driver, sharing=False) as source:
             grid = replace(like.grid, transform=source.transform)
@@ -667,7 +673,11 @@ def _remember(plain: PlainTiff, drivers: Sequence[str], raster: Raster) -> None:
     if alone and raster.tiff and raster.has_no_sidecars == bool(plain.first):
         if len(_headers) >= MOST_HEADERS:
             _headers.clear()
-        _headers[plain.tags, bool(plain.first), tuple(drivers)] = raster
+            _placed_by_tags.clear()
+        key = (plain.tags, bool(plain.first), tuple(drivers))
+        _headers[key] = raster
+        if plain.first and repr(transform_in(plain.first)) == repr(raster.grid.transform):
+            _placed_by_tags.add(key)
 
 
 def is_absent(raster: Raster, number: int, window: Window) -> bool:

@@ -287,6 +287,25 @@ def test_a_header_from_the_first_bytes_is_that_of_the_whole_file(tmp_path, write
         assert told(address, script=script, times=2) == "True\nTrue"
 
 
+@pytest.mark.parametrize("point", [False, True])
+def test_a_raster_with_the_tags_of_another_has_its_own_place(tmp_path, write_raster, point):
+    """Also where the tie point is the centre of a pixel."""
+    for number, name in enumerate(("a", "b", "c")):
+        placed = Affine(0.1 + number, 0, 1 / 3 + number, 0, -0.1, 2 / 3)
+        write_raster(tmp_path / f"{name}.tif", np.ones((8, 9), np.float32), transform=placed)
+        if point:
+            with rasterio.open(tmp_path / f"{name}.tif", "r+") as target:
+                target.update_tags(AREA_OR_POINT="Point")
+                target.transform = placed
+        os.utime(tmp_path / f"{name}.tif", (OLD, OLD))
+    script = WHOLE.replace("for _ in range(int(sys.argv[2])):", "for name in ('a', 'b', 'c'):")
+    script = script.replace("sys.argv[1]", "sys.argv[1].replace('a.tif', f'{{name}}.tif')").replace(
+        '"{copy}"', "f'{copy}'"
+    )
+    with serving(tmp_path) as (address, _):
+        assert told(address, script=script.format(copy=tmp_path / "{name}.tif")) == "True\nTrue\nTrue"
+
+
 def test_headers_of_http_that_the_environment_gives_are_sent(tmp_path, write_raster, monkeypatch):
     write_raster(tmp_path / "a.tif", np.ones((8, 9), np.float32), transform=PLACE)
     os.utime(tmp_path / "a.tif", (OLD, OLD))
