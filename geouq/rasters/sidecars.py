@@ -19,6 +19,7 @@ from geouq.rasters.web_requests import is_there, page_at
 
 LISTED = re.compile(r"<title>\s*(?:Index of|Directory listing for)\s", re.IGNORECASE)  # Apache, nginx, lighttpd, Python
 LINK = re.compile(r"<a\s[^>]*?href=\"(?:\./)?([^\"/?#]+)\"", re.IGNORECASE)
+END = "</html>"
 NAMES_OF_REQUEST = 1000  # that a store lists
 WORTH = 30  # names that are listed for each raster: to ask for two sidecars in many threads takes as long
 
@@ -85,6 +86,6 @@ def _listed(folder: str, most: int) -> Collection[str] | None:
         names = names_in(folder, most)
         return None if names is None or len(names) >= most else frozenset(names)
     page = page_at(f"{folder}/")
-    if not LISTED.search(page):
+    if not LISTED.search(page) or not page.rstrip().lower().endswith(END):  # what is cut off may be a mask
         return None
     return frozenset(unquote(html.unescape(link)) for link in LINK.findall(page))

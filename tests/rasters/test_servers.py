@@ -248,6 +248,16 @@ def test_a_folder_that_is_listed_takes_no_request_for_sidecars(tmp_path, write_r
     assert sorted(asked) == requests
 
 
+def test_a_list_that_is_cut_off_says_nothing_of_sidecars(tmp_path, write_raster):
+    write_raster(tmp_path / "a.tif", np.ones((8, 9), np.float32), transform=PLACE)
+    os.utime(tmp_path / "a.tif", (OLD, OLD))
+    page = PAGE.format(title="Index of /", links='<a href="a.tif">a.tif</a>').removesuffix("</html>")
+    with serving(tmp_path, page=page) as (address, asked):
+        assert told(address, script=IN_FOLDER) == "(8, 9)"
+
+    assert len(asked) == 4
+
+
 def test_a_mask_in_the_list_of_a_folder_is_read(tmp_path, write_raster):
     write_raster(tmp_path / "a.tif", np.ones((8, 9), np.float32), transform=PLACE)
     with rasterio.Env(GDAL_TIFF_INTERNAL_MASK=False), rasterio.open(tmp_path / "a.tif", "r+") as target:
