@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 import two_models
 from click.testing import CliRunner
-from elsewhere import S3, serving_elsewhere
+from elsewhere import COUNTING, S3, serving_elsewhere
 from matplotlib.figure import Figure
 
 from geouq.cli import main
@@ -191,10 +191,16 @@ def tail_alone(monkeypatch):
 
 
 @pytest.fixture
-def bucket(monkeypatch):
+def asked(tmp_path):
+    """A file of the requests that the store answers."""
+    return tmp_path / "asked"
+
+
+@pytest.fixture
+def bucket(monkeypatch, asked):
     """A bucket of a store that the environment names as other programs read it."""
     boto3 = pytest.importorskip("boto3")
-    with serving_elsewhere(S3) as endpoint:
+    with serving_elsewhere(COUNTING + S3, asked) as endpoint:
         names = {"DEFAULT_REGION": "us-east-1", "ACCESS_KEY_ID": "a", "SECRET_ACCESS_KEY": "b"}
         for name, value in (names | {"ENDPOINT_URL": f"http://{endpoint}"}).items():
             monkeypatch.setenv(f"AWS_{name}", value)

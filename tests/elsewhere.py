@@ -5,6 +5,11 @@ import subprocess
 import sys
 from contextlib import contextmanager
 
+# before the script of a server that werkzeug serves: its requests go to the file of the first argument
+COUNTING = """import sys
+from werkzeug.serving import WSGIRequestHandler as Handler
+Handler.log_request = lambda self, *_: print(self.command, self.path, file=open(sys.argv[1], "a"))
+"""
 S3 = """import threading
 from moto.server import ThreadedMotoServer
 server = ThreadedMotoServer("127.0.0.1", port=0, verbose=False)

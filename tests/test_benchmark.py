@@ -137,7 +137,7 @@ def test_ways_from_files_give_the_same_numbers(tmp_path, module):
         ("recalibration", ("--size", 128), "scale, writes 1"),
         ("kernel", ("--kernel-size", 128), "the notebook's four calls"),
         ("overhead", ("--size", 1024, "--tiles", 3), "`geouq --help` / `import click`"),
-        ("remote", ("--size", 128), "seconds of `geouq check` of 120 files"),
+        ("remote", ("--size", 128, "--tiles", 3), "seconds of `geouq check` of 120 files"),
         ("pages", ("--size", 128), "map visible"),
     ],
 )

@@ -14,11 +14,13 @@ from geouq.rasters.alignment import on_one_grid
 from geouq.rasters.areas import require_areas
 from geouq.rasters.files import Stamp
 from geouq.rasters.gdal import keep_gdal_options
+from geouq.rasters.host_limit import requests_per_host
 from geouq.rasters.layered import Layered, layered_models
 from geouq.rasters.members import with_members
 from geouq.rasters.mosaic import squares_of
 from geouq.rasters.predictions import Prediction, is_predicted
 from geouq.rasters.raster import Raster, number_of_band
+from geouq.rasters.sidecars import folders_listed_once
 from geouq.rasters.sources import Sources, sources_of
 from geouq.rasters.steps import StepLabel, steps_of_tiles, with_selection
 from geouq.rasters.stored import in_units_of, require_one_variable
@@ -188,6 +190,7 @@ def find_tiles(experiment: Experiment, workers: int | None = None) -> Catalog:
     """
     if isinstance(experiment.data, FormData) and (problems := _problems_of_form(experiment, experiment.data)):
         raise config_error(problems)
+    requests_per_host()  # one message if it is wrong, before any tile fails
     experiment = with_members(experiment)
     sources = sources_of(experiment)
     if problems := sources.problems() + unknown_tiles(experiment, sources.names):
@@ -202,7 +205,8 @@ def find_tiles(experiment: Experiment, workers: int | None = None) -> Catalog:
     complete = [name for name in names if name not in missing]
     variables = _SharedVariables(experiment)
     readers = workers or readers_for(remote=sources.remote)
-    with ThreadPoolExecutor(readers, initializer=keep_gdal_options) as pool:
+    rasters = len(complete) * len(sources.patterns)
+    with folders_listed_once(rasters), ThreadPoolExecutor(readers, initializer=keep_gdal_options) as pool:
         opened = list(pool.map(lambda name: _open_tile(name, sources, variables), complete))
     tiles = [tile for tile in opened if isinstance(tile, Tile)]
     failures += [failure for failure in opened if isinstance(failure, Failure)]

@@ -17,6 +17,7 @@ from rasterio.errors import RasterioError
 from geouq.core.errors import DataError
 from geouq.core.naming import file_in_name
 from geouq.core.redaction import remember_secrets
+from geouq.rasters.host_limit import in_turn
 from geouq.rasters.remote_files import (
     as_gdal_names_it,
     forget,
@@ -229,9 +230,10 @@ class _Search:
     def _through_source(self, name: str) -> None:
         self.opened.add(name)
         try:
-            self.known |= stamp_before_opening(name)
-            with rasterio.open(name, sharing=False) as source:
-                self.through(source)
+            with in_turn(name):
+                self.known |= stamp_before_opening(name)
+                with rasterio.open(name, sharing=False) as source:
+                    self.through(source)
         except (RasterioError, OSError):
             self.unknown[name] = None
 

@@ -12,6 +12,7 @@ from rasterio.env import defenv, hasenv, setenv
 from rasterio.errors import RasterioError
 from rasterio.io import DatasetReader
 
+from geouq.rasters.host_limit import options_of_limit
 from geouq.rasters.object_stores import store_options
 from geouq.rasters.remote_files import cache_options
 
@@ -92,7 +93,7 @@ def cache_of_thread() -> int:
 
 
 def _options() -> dict[str, Any]:
-    return {**GDAL_OPTIONS, **cache_options(), **store_options()}
+    return {**GDAL_OPTIONS, **cache_options(), **store_options(), **options_of_limit()}
 
 
 def _set_cache(size: int) -> None:

@@ -1,6 +1,8 @@
 """Functions of GDAL's C library that rasterio does not offer, called in the library that rasterio has loaded."""
 
 import ctypes
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import cache
 from typing import Any
 
@@ -23,11 +25,31 @@ def gdal_library() -> Any:
         library.VSIFReadL.restype = ctypes.c_size_t
         library.VSIFReadL.argtypes = [ctypes.c_char_p, ctypes.c_size_t, ctypes.c_size_t, ctypes.c_void_p]
         library.VSIFSeekL.argtypes = [ctypes.c_void_p, ctypes.c_uint64, ctypes.c_int]
+        library.CPLHTTPFetch.restype = ctypes.c_void_p
+        library.CPLHTTPFetch.argtypes = [ctypes.c_char_p, ctypes.POINTER(ctypes.c_char_p)]
+        library.CPLHTTPDestroyResult.argtypes = [ctypes.c_void_p]
+        library.CPLGetConfigOption.restype = ctypes.c_char_p
+        library.CPLGetConfigOption.argtypes = [ctypes.c_char_p, ctypes.c_char_p]
+        library.CPLPushErrorHandler.argtypes = [ctypes.c_void_p]
         library.VSIFTellL.restype = ctypes.c_uint64
         library.VSIFTellL.argtypes = library.VSIFCloseL.argtypes = [ctypes.c_void_p]
+        library.CPLPopErrorHandler.argtypes = library.CPLErrorReset.argtypes = []
+        library.CPLQuietErrorHandler  # noqa: B018  it is there
     except (OSError, AttributeError):
         return None
     return library
+
+
+@contextmanager
+def without_reports() -> Iterator[None]:
+    """Let GDAL report no error of this thread, and leave none that rasterio would take for one of its own."""
+    library = gdal_library()
+    library.CPLPushErrorHandler(ctypes.cast(library.CPLQuietErrorHandler, ctypes.c_void_p))
+    try:
+        yield
+    finally:
+        library.CPLPopErrorHandler()
+        library.CPLErrorReset()
 
 
 def texts_of(found: Any) -> list[str]:

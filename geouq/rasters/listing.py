@@ -11,11 +11,11 @@ from geouq.config.values import TILE
 from geouq.core.errors import DataError
 from geouq.core.naming import file_in_name, format_in_name
 from geouq.rasters.gdal import gdal_options
+from geouq.rasters.host_limit import in_turn
 from geouq.rasters.object_stores import names_in
-from geouq.rasters.remote_files import as_gdal_names_it, exists
+from geouq.rasters.remote_files import STORE, as_gdal_names_it, exists
 
 REQUESTS = 32  # at a time
-STORE = re.compile(r"/vsi(?:s3|gs|az|adls|oss|swift)/")
 
 
 def is_in_folders(pattern: str) -> bool:
@@ -84,7 +84,7 @@ def _those_there(paths: Sequence[str]) -> list[str]:
 
     def is_there(path: str) -> bool:
         """Return whether a key exists."""
-        with gdal_options():
+        with in_turn(path), gdal_options():
             return exists(path)
 
     with ThreadPoolExecutor(REQUESTS) as pool:
@@ -92,7 +92,8 @@ def _those_there(paths: Sequence[str]) -> list[str]:
 
 
 def _names_in(folder: str) -> list[str]:
-    found = names_in(folder)
+    with in_turn(folder):
+        found = names_in(folder)
     if found is None:
         raise DataError(
             f"{folder} cannot be listed: it does not exist, or the credentials do not allow it; "

@@ -7,13 +7,16 @@ from geouq.rasters.gdal_library import gdal_library, texts_of
 from geouq.rasters.remote_files import forget
 
 
-def names_in(folder: str) -> list[str] | None:
-    """Return the names in a folder of an object store, as listed now; None if the store does not list them."""
+def names_in(folder: str, most: int = 0) -> list[str] | None:
+    """Return the names in a folder of an object store, as listed now; None if the store does not list them.
+
+    most : number of names after which GDAL asks for no more; 0 for all.
+    """
     library = gdal_library()
     if library is None:
         return None
     forget(folder)
-    found = library.VSIReadDirEx(folder.encode(), 0)
+    found = library.VSIReadDirEx(folder.encode(), most)
     return None if not found else texts_of(found)
 
 

@@ -1,4 +1,4 @@
-"""TIFF files on this machine whose header follows from their tags alone.
+"""TIFF files whose header follows from their tags alone: on this machine, or with all tags in their first bytes.
 
 GDAL and rasterio take about a millisecond to decode the CRS of a file. The tags are read without GDAL: files with the
 same tags have the same header, so that the CRS is decoded once for all of them.
@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
 
+from affine import Affine
+
 from geouq.rasters.files import Stamp, require_regular, require_sidecar
 
 SIDECARS = (".msk", ".MSK", ".aux.xml", ".ovr", ".aux", ".AUX")
@@ -20,7 +22,9 @@ FOLDER_OF_SIDECARS = "GDAL_PAM_PROXY_DIR"  # where GDAL looks for them too, if i
 ORDERS = {b"II": "<", b"MM": ">"}
 CLASSIC, BIG = 42, 43  # versions of the format
 SIZES = (0, 1, 1, 2, 4, 8, 1, 1, 2, 4, 8, 4, 8, 4, 0, 0, 8, 8, 8)  # bytes of a value, by its type
-OF_TRANSFORM = frozenset({33550, 33922, 34264})  # size of a pixel, tie points, matrix
+SIZE, TIE, MATRIX = 33550, 33922, 34264  # tags: size of a pixel, tie points, matrix
+OF_TRANSFORM = frozenset({SIZE, TIE, MATRIX})
+OF_ONE_TIE = 6  # values
 # offsets and lengths of strips, tiles and unused bytes
 OF_BLOCKS = frozenset({273, 279, 288, 289, 324, 325})
 MOST_DIRECTORIES, MOST_TAGS = 16, 256  # of a file, and of a directory
@@ -32,12 +36,13 @@ BUFFER = 8192  # bytes
 class PlainTiff:
     """A TIFF file without sidecars, as it is now. Files with the same tags have the same header but for the transform.
 
-    identity : what identifies the file, whatever its path.
+    identity : what identifies the file, whatever its path. first : first bytes of a file on a server, with all tags.
     """
 
     stamp: Stamp
     identity: str
     tags: bytes
+    first: bytes = b""
 
 
 def plain_tiff(path: str) -> PlainTiff | None:
@@ -89,19 +94,57 @@ def common_tags(path: str) -> bytes | None:
     """
     try:
         with Path(path).open("rb", buffering=BUFFER) as file:
-            return _common_tags(file)
+            return tags_in(file)
+    except OSError:
+        return None
+
+
+def tags_in(file: BinaryIO) -> bytes | None:
+    """Return the tags of an open file as `common_tags` does; None also where the file is cut off before their end."""
+    try:
+        return _common_tags(file)
     except (OSError, ValueError, KeyError, IndexError, struct.error):
         return None
 
 
+def transform_in(content: bytes) -> Affine | None:
+    """Return the transform that the size of a pixel and one tie point give; None where the first tags are others.
+
+    It is the transform only where the tie point is the corner of a pixel, which other tags say.
+    """
+    try:
+        order, is_big, place = _start(content)
+        kind, length, value_at = ("Q", 20, 12) if is_big else ("H", 12, 8)
+        (count,) = struct.unpack_from(order + kind, content, place)
+        first, found = place + struct.calcsize(kind), dict[int, tuple[float, ...]]()
+        for at in range(first, first + count * length, length):
+            tag, _, number = struct.unpack_from(order + ("HHQ" if is_big else "HHI"), content, at)
+            if tag in OF_TRANSFORM:
+                (values,) = struct.unpack_from(order + ("Q" if is_big else "I"), content, at + value_at)
+                found[tag] = struct.unpack_from(f"{order}{number}d", content, values)
+        if found.keys() != {SIZE, TIE} or len(found[TIE]) != OF_ONE_TIE:
+            return None
+        (width, height, *_), (column, row, _, x, y, _) = found[SIZE], found[TIE]
+        if min(width, height) <= 0:
+            return None
+        return Affine(width, 0.0, x - column * width, 0.0, -height, y - row * -height)
+    except (KeyError, ValueError, struct.error):
+        return None
+
+
+def _start(content: bytes) -> tuple[str, bool, int]:
+    """Return the order of bytes, whether offsets have 64 bits, and the place of the first directory."""
+    order = ORDERS[content[:2]]
+    (version,) = struct.unpack_from(f"{order}H", content, 2)
+    if version not in (CLASSIC, BIG):
+        raise ValueError("no TIFF")
+    is_big = version == BIG
+    return order, is_big, struct.unpack_from(f"{order}Q" if is_big else f"{order}I", content, 8 if is_big else 4)[0]
+
+
 def _common_tags(file: BinaryIO) -> bytes | None:
     start = file.read(16)
-    order = ORDERS[start[:2]]
-    (version,) = struct.unpack_from(f"{order}H", start, 2)
-    if version not in (CLASSIC, BIG):
-        return None
-    is_big = version == BIG
-    place = struct.unpack_from(f"{order}Q" if is_big else f"{order}I", start, 8 if is_big else 4)[0]
+    order, is_big, place = _start(start)
     parts, found = [start[:4]], set[int]()
     for _ in range(MOST_DIRECTORIES):
         place = _add_directory(file, place, (order, is_big), parts, found)

@@ -12,6 +12,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from io import BytesIO
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -21,6 +22,7 @@ import rasterio.windows
 from rasterio._err import CPLE_BaseError  # what properties of a damaged header raise
 from rasterio.enums import ColorInterp, MaskFlags
 from rasterio.errors import NotGeoreferencedWarning, RasterioError
+from rasterio.io import MemoryFile
 
 from geouq.config import Alignment, Variable, model_and_layer
 from geouq.config.layer_file import is_array
@@ -50,19 +52,24 @@ from geouq.rasters.gdal import (
     open_as,
     with_option,
 )
+from geouq.rasters.host_limit import in_turn
 from geouq.rasters.mask_rule import MaskRule
-from geouq.rasters.plain_tiff import PlainTiff, plain_tiff
+from geouq.rasters.plain_tiff import PlainTiff, plain_tiff, tags_in, transform_in
 from geouq.rasters.remote_files import (
     as_gdal_names_it,
     endings_of_requests,
+    first_part_of,
     forget,
+    is_first_request,
     is_remote,
     lost_sidecar,
     may_have_sidecars,
     sends_nothing,
+    version_in,
     without_signature,
 )
 from geouq.rasters.server_errors import failed_requests
+from geouq.rasters.sidecars import alone_in_list, has_no_sidecars
 
 REFUSED = re.compile(
     r"HTTP response code: 40[13]\b|Access ?Denied|InvalidAccessKeyId|SignatureDoesNotMatch|ExpiredToken"
@@ -129,7 +136,7 @@ def _doubt_of(path: str) -> str:
 
 def _gets_nothing(path: str) -> bool:
     file = physical(as_gdal_names_it(path))
-    with with_option("GDAL_HTTP_MAX_RETRY", "0"):
+    with in_turn(file), with_option("GDAL_HTTP_MAX_RETRY", "0"):
         return is_remote(file) and sends_nothing(file)
 
 
@@ -140,7 +147,7 @@ def _answer_of_server(path: str, drivers: Sequence[str]) -> str:
         return ""
     forget(file)
     try:
-        with rasterio.Env(GDAL_HTTP_MAX_RETRY=0), open_as(path, drivers):
+        with in_turn(file), rasterio.Env(GDAL_HTTP_MAX_RETRY=0), open_as(path, drivers):
             return ""
     except RasterioError as error:
         refused = REFUSED.search(str(error))
@@ -321,16 +328,49 @@ def read_header(path: str, drivers: Sequence[str] = DRIVERS) -> Raster:
         return array_header(path)
     if kept := next(filter(None, (store.find(path, drivers) for store in _stores)), None):
         return kept
-    plain = plain_tiff(path)
-    with gdal_options():
-        if found := plain and _like_another(plain, drivers):
-            return found
-        raster = _read_patiently(path, drivers)
-    if plain:
-        _remember(plain, drivers, raster)
+    with in_turn(as_gdal_names_it(path)), gdal_options():
+        plain = plain_tiff(path) or _plain_on_server(path, drivers)
+        if found := plain and _like_another(plain, path, drivers):
+            raster = found
+        else:
+            raster = (plain and _from_first_bytes(plain, path, drivers)) or _read_patiently(path, drivers)
+            if plain:
+                _remember(plain, drivers, raster)
     for store in _stores:
         store.add(raster, drivers)
     return raster
+
+
+def _plain_on_server(path: str, drivers: Sequence[str]) -> PlainTiff | None:
+    """Return a TIFF file on a server that has no sidecars, and all tags in its first bytes; None for other files."""
+    if not set(drivers) <= set(OF_ONE_FILE):
+        return None
+    name = as_gdal_names_it(path)
+    with explained(path, drivers):
+        part = first_part_of(name)
+    version, tags = (version_in(part), tags_in(BytesIO(part.content))) if part else (None, None)
+    if part is None or version is None or tags is None or not has_no_sidecars(name):
+        return None
+    if not is_first_request(name):
+        forget(name)
+    size, modified, etag = version
+    found = Stamp(name, size, modified, version=etag)
+    _versions[path] = (found,), 0
+    return PlainTiff(found, name, tags, part.content)
+
+
+def _from_first_bytes(plain: PlainTiff, path: str, drivers: Sequence[str]) -> Raster | None:
+    """Return the header of a file on a server from its first bytes, which hold all tags; None where they do not do."""
+    if not plain.first:
+        return None
+    try:
+        with _opened_first(plain) as name, open_as(name, drivers) as source:
+            if source.driver not in OF_ONE_FILE or source.transform.is_identity:
+                return None
+            raster = _described(source, path, (plain.stamp,), (), has_no_sidecars=True)
+            return replace(raster, identity=plain.identity)
+    except (RasterioError, CPLE_BaseError, OSError):  # the long way finds the reason
+        return None
 
 
 def _read_patiently(path: str, drivers: Sequence[str]) -> Raster:
@@ -349,30 +389,36 @@ def _read_patiently(path: str, drivers: Sequence[str]) -> Raster:
 def _read_header(path: str, drivers: Sequence[str]) -> Raster:
     """Read a header through GDAL alone."""
     with explained(path, drivers), _stamped_and_opened(path, drivers) as (known, source, has_no_sidecars):
-        layout = source.tags(ns="IMAGE_STRUCTURE")
-        files, unidentified = files_behind(source, known)
-        raster = Raster(
-            path,
-            Grid(source.shape, source.transform, source.crs.to_wkt() if source.crs else "", *_control(source)),
-            _bands(source),
-            next((number for number, kind in enumerate(source.colorinterp, 1) if kind is ColorInterp.alpha), None),
-            tuple(max(sides) for sides in zip(*source.block_shapes, strict=True)),
-            source.count > 1 and layout.get("INTERLEAVE") == "PIXEL",
-            layout.get("COMPRESSION", "none"),
-            source.driver,
-            files,
-            unidentified,
-            _identity(path, source.files),
-            time.time_ns() if unidentified else 0,
-            origins_of(source, lambda name: _identity(name, [name])),
-            has_no_sidecars,
-        )
+        raster = _described(source, path, *files_behind(source, known), has_no_sidecars=has_no_sidecars)
         _require_possible(raster, source)
         if not has_no_sidecars and source.driver in OF_ONE_FILE:
             _require_sidecars(raster, source)
         if any(version := _version(raster)):
             _versions[path] = version
         return raster
+
+
+def _described(
+    source: Any, path: str, files: tuple[Stamp, ...], unidentified: tuple[str, ...], *, has_no_sidecars: bool
+) -> Raster:
+    """Return the header of an open raster."""
+    layout = source.tags(ns="IMAGE_STRUCTURE")
+    return Raster(
+        path,
+        Grid(source.shape, source.transform, source.crs.to_wkt() if source.crs else "", *_control(source)),
+        _bands(source),
+        next((number for number, kind in enumerate(source.colorinterp, 1) if kind is ColorInterp.alpha), None),
+        tuple(max(sides) for sides in zip(*source.block_shapes, strict=True)),
+        source.count > 1 and layout.get("INTERLEAVE") == "PIXEL",
+        layout.get("COMPRESSION", "none"),
+        source.driver,
+        files,
+        unidentified,
+        _identity(path, source.files),
+        time.time_ns() if unidentified else 0,
+        origins_of(source, lambda name: _identity(name, [name])),
+        has_no_sidecars,
+    )
 
 
 def _require_possible(raster: Raster, source: Any) -> None:
@@ -400,10 +446,11 @@ def _require_sidecars(raster: Raster, source: Any) -> None:
 
 @contextmanager
 def _stamped_and_opened(path: str, drivers: Sequence[str]) -> Iterator[tuple[Known, Any, bool]]:
+    is_alone = bool(alone_in_list(as_gdal_names_it(path)))  # first, as to list a folder lets GDAL forget its files
     known = stamp_before_opening(path, named_by_none=set(drivers) <= set(OF_ONE_FILE))
     has_no_sidecars = False
     try:
-        has_no_sidecars = not may_have_sidecars(path)
+        has_no_sidecars = is_alone or not may_have_sidecars(path)
         with _sidecar_search(path, drivers, needed=not has_no_sidecars):
             source = open_as(path, drivers)
     except RasterioError as error:
@@ -451,7 +498,8 @@ def opened(raster: Raster) -> Iterator[Any]:
             while len(handles) >= most_open():
                 handles.popitem(last=False)[1].close()
             _forget_another_version(raster)
-            handles[key] = _open_for_pixels(raster)
+            with in_turn(as_gdal_names_it(raster.path)):
+                handles[key] = _open_for_pixels(raster)
         handles.move_to_end(key)
         yield _Patient(raster, handles, key) if raster.is_remote else handles[key]
 
@@ -461,7 +509,7 @@ _confirmed: set[Key] = set()  # rasters with kept headers that servers still sho
 
 def _require_as_kept(raster: Raster) -> None:
     """Raise ChangedError where a server shows another header, or other files beside the raster, than those kept."""
-    with gdal_options():
+    with in_turn(as_gdal_names_it(raster.path)), gdal_options():
         now = _read_patiently(raster.path, (raster.driver,))
     if (now.fingerprint, now.has_no_sidecars) != ((raster.header or raster).fingerprint, raster.has_no_sidecars):
         raise ChangedError(f"{raster.path} changed since its header was kept; run again without --trust-for")
@@ -497,6 +545,10 @@ class _Patient:
         return self._repeated("get_tag_item", *arguments, **options)
 
     def _repeated(self, method: str, *arguments: Any, **options: Any) -> Any:
+        with in_turn(as_gdal_names_it(self._raster.path)):
+            return self._read_patiently(method, *arguments, **options)
+
+    def _read_patiently(self, method: str, *arguments: Any, **options: Any) -> Any:
         path, drivers = self._raster.path, (self._raster.driver,)
         for _ in range(int(GDAL_OPTIONS["GDAL_HTTP_MAX_RETRY"])):
             try:
@@ -566,7 +618,7 @@ def _require_same_version(file: Stamp) -> None:
     last, took = _looks.get(file, (-np.inf, 0.0))
     if file.local and start - last < PATIENCE * took:
         return
-    with gdal_options():
+    with in_turn(file.path), gdal_options():
         now = stamp(file.path)
     _looks[file] = (end := time.monotonic()), end - start
     if now is None and not file.local:
@@ -579,17 +631,32 @@ def _changed(file: Stamp) -> ChangedError:
     return ChangedError(f"{file.path} changed while it was read; run again, which reads its tile anew")
 
 
-_headers: dict[tuple[bytes, tuple[str, ...]], Raster] = {}  # by tags and drivers
+_headers: dict[tuple[bytes, bool, tuple[str, ...]], Raster] = {}  # by tags, whether on a server, and drivers
+# those of files on servers whose transform is the one that GDAL gives: so it is for other files with the same tags
+_placed_by_tags: set[tuple[bytes, bool, tuple[str, ...]]] = set()
 
 
-def _like_another(plain: PlainTiff, drivers: Sequence[str]) -> Raster | None:
+@contextmanager
+def _opened_first(plain: PlainTiff) -> Iterator[str]:
+    """Yield the name by which GDAL opens a file; of one on a server, its first bytes as a file in memory."""
+    if not plain.first:
+        yield plain.stamp.path
+        return
+    with MemoryFile(plain.first) as file, with_option("GDAL_DISABLE_READDIR_ON_OPEN", "EMPTY_DIR"):
+        yield file.name
+
+
+def _like_another(plain: PlainTiff, path: str, drivers: Sequence[str]) -> Raster | None:
     """Return the header of a file with the tags of one that was read; None where there is none, or it does not open."""
-    like = _headers.get((plain.tags, tuple(drivers)))
+    key = (plain.tags, bool(plain.first), tuple(drivers))
+    like = _headers.get(key)
     if like is None:
         return None
-    path = plain.stamp.path
+    if key in _placed_by_tags and (transform := transform_in(plain.first)) and not transform.is_identity:
+        grid = replace(like.grid, transform=transform)
+        return replace(like, path=path, grid=grid, files=(plain.stamp,), identity=plain.identity)
     try:
-        with PixelReader(path, driver=like.driver, sharing=False) as source:
+        with _opened_first(plain) as name, PixelReader(name, driver=like.driver, sharing=False) as source:
             grid = replace(like.grid, transform=source.transform)
             raster = replace(like, path=path, grid=grid, files=(plain.stamp,), identity=plain.identity)
             if source.transform.is_identity:
@@ -603,10 +670,14 @@ def _like_another(plain: PlainTiff, drivers: Sequence[str]) -> Raster | None:
 def _remember(plain: PlainTiff, drivers: Sequence[str], raster: Raster) -> None:
     """Keep a header that follows from the tags of its file alone."""
     alone = raster.files == (plain.stamp,) and not raster.unidentified and not raster.grid.transform.is_identity
-    if alone and raster.tiff:
+    if alone and raster.tiff and raster.has_no_sidecars == bool(plain.first):
         if len(_headers) >= MOST_HEADERS:
             _headers.clear()
-        _headers[plain.tags, tuple(drivers)] = raster
+            _placed_by_tags.clear()
+        key = (plain.tags, bool(plain.first), tuple(drivers))
+        _headers[key] = raster
+        if plain.first and repr(transform_in(plain.first)) == repr(raster.grid.transform):
+            _placed_by_tags.add(key)
 
 
 def is_absent(raster: Raster, number: int, window: Window) -> bool:

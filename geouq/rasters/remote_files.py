@@ -13,9 +13,12 @@ from email.utils import parsedate_to_datetime
 from rasterio._path import _parse_path, _vsi_path  # as its `open` does
 
 from geouq.rasters.gdal_library import gdal_library, texts_of
+from geouq.rasters.host_limit import host_of
+from geouq.rasters.web_requests import ABSENT, OK, Answer, answer_for
 
 CLIENTS = ("curl", "s3", "gs", "az", "adls", "oss", "swift", "hdfs", "webhdfs")
 REMOTE = re.compile(rf"/vsi({'|'.join(CLIENTS)})[/?]")
+STORE = re.compile(r"/vsi(?:s3|gs|az|adls|oss|swift)/")  # lists its keys
 # what a signature of a store adds to the query of an address; it changes, and what is there does not
 SIGNATURE = re.compile(
     r"(?:x-amz-(?:algorithm|credential|date|expires|security-token|signature|signedheaders)"
@@ -29,6 +32,8 @@ USER = re.compile(r"(?<=://)[^/@?]*@")
 SETTLED = 2  # seconds: servers round times of change to a second, so a younger file may change within that second
 READ_WITH_IT = (".msk", ".aux.xml")  # masks; nodata, scales and names of bands
 ALLOWED = "CPL_VSIL_CURL_ALLOWED_EXTENSIONS"  # GDAL asks for no file whose name ends otherwise
+# options with which the environment says which files GDAL asks for
+DECIDED_BY_USER = ("GDAL_DISABLE_READDIR_ON_OPEN", ALLOWED, "CPL_VSIL_CURL_ALLOWED_FILENAME")
 
 
 def is_remote(path: str) -> bool:
@@ -65,8 +70,17 @@ def without_signature(path: str) -> str:
 def version_of(path: str) -> tuple[int, int, str] | None:
     """Return size, time of change (nanoseconds) and ETag of a file on a server; None where these identify nothing."""
     headers = _headers(path)
+    return _version_in(headers, headers.get("content-length", ""))
+
+
+def version_in(answer: Answer) -> tuple[int, int, str] | None:
+    """Return what `version_of` does, of a part of a file."""
+    return _version_in(answer.headers, str(answer.size))
+
+
+def _version_in(headers: Mapping[str, str], size: str) -> tuple[int, int, str] | None:
     modified, now = _seconds(headers.get("last-modified")), _seconds(headers.get("date"))
-    etag, size = headers.get("etag", ""), headers.get("content-length", "")
+    etag = headers.get("etag", "")
     if not etag and (not modified or not size.isdecimal() or 0 <= now - modified < SETTLED):
         return None
     return int(size) if size.isdecimal() else 0, int(modified * 10**9), etag
@@ -102,6 +116,27 @@ def may_have_sidecars(path: str) -> bool:
     if not exists(name):
         return True
     return "?" not in name and any(exists(f"{name}{end}") for end in READ_WITH_IT)
+
+
+def first_part_of(name: str) -> Answer | None:
+    """Return the first bytes of a file on a server, as it is now; None where GDAL has to ask for it.
+
+    Raises OSError with the reason where the file is not there, or its server fails.
+    """
+    host = host_of(name)
+    if not is_remote(name) or host in _left_to_gdal or any(option in os.environ for option in DECIDED_BY_USER):
+        return None
+    answer = answer_for(name)
+    if answer is None or answer.is_part:
+        return answer
+    if answer.code == ABSENT or answer.is_failure:
+        raise OSError(answer.reason)
+    if answer.code == OK or "location" in answer.headers:
+        _left_to_gdal.add(host)
+    return None
+
+
+_left_to_gdal: set[str] = set()  # hosts that send whole files, or have them elsewhere
 
 
 def exists(name: str) -> bool:

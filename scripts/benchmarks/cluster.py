@@ -13,14 +13,14 @@ from dataclasses import dataclass
 from itertools import product
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from urllib.request import urlopen
 
 from benchmarks.choices import Choice
 from benchmarks.costs import OfTile, costs
 from benchmarks.measure import Table
 from benchmarks.programs import geouq, printed_by
 from benchmarks.rasters import make_tile
-from benchmarks.remote import COUNTS, on_server, serving
+from benchmarks.remote import on_server
+from benchmarks.slow_server import counts_of, serving, total
 from benchmarks.tiles import LAYERS, path_of, write_config
 from geouq.core.processes import Helpers
 from geouq.pipeline import cluster
@@ -182,5 +182,4 @@ def _requests(data: Path, name: str, count: int) -> int:
     with serving(folder) as address, TemporaryDirectory() as out:
         config = on_server(write_config(folder, "remote", tiles=f"[{tiles}]"), address)
         printed_by(geouq("run", config, "--out", Path(out) / "run", "--quiet"))
-        with urlopen(f"{address}{COUNTS}") as answer:  # noqa: S310  the server is ours
-            return int(answer.read())
+        return total(counts_of(address))

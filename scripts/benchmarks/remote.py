@@ -1,151 +1,115 @@
 """Files on a server that takes its time to answer: headers, and the sweep against reading whole files."""
 
-import os
-import subprocess
-import sys
-import time
-from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
 from functools import partial
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from itertools import product
 from pathlib import Path
-from urllib.request import urlopen
 
 import rasterio
 
 from benchmarks.choices import Choice
-from benchmarks.measure import RATIO, Table, Watch, compare, ratio_row, seconds, summarized
+from benchmarks.measure import RATIO, Ratio, Table, Watch, compare, peak_of, ratio_row, seconds, summarized
 from benchmarks.programs import geouq, printed_by
 from benchmarks.rasters import make_tile
+from benchmarks.slow_server import ANY, LATENCY, counts_of, serving, total
 from benchmarks.sweeps import sweep_of
 from benchmarks.tiles import LAYERS, path_of, write_config
+from geouq.rasters.remote_files import as_gdal_names_it, forget
 from geouq.reading.cutting import reading_for
 from geouq.runs.plan import FOR_SERVERS
 
-LATENCY = 0.04  # seconds before each answer
 TILES = 40
 SIDE = 512  # pixels
 READERS = 8  # threads of the fastest way to read whole files
-COUNTS = "/counts"
-
-
-class Server(ThreadingHTTPServer):
-    """A server of a folder that counts the requests for files."""
-
-    daemon_threads = True
-    request_queue_size = 256
-
-    def __init__(self, folder: Path) -> None:
-        super().__init__(("127.0.0.1", 0), Handler)
-        self.folder, self.requests = folder, Counter[str]()
-
-
-class Handler(BaseHTTPRequestHandler):
-    """Answers with parts of files, over connections that stay open."""
-
-    protocol_version = "HTTP/1.1"
-    disable_nagle_algorithm = True  # otherwise the end of an answer waits for the client
-    server: Server
-
-    def do_GET(self) -> None:
-        """Answer one request, or tell how many there were since the last such question."""
-        if self.path == COUNTS:
-            counts, self.server.requests = self.server.requests, Counter()
-            self._answer(200, str(counts.total()).encode())
-            return
-        self.server.requests[self.command] += 1
-        time.sleep(LATENCY)
-        file = self.server.folder / self.path.lstrip("/")
-        if not file.is_file():
-            self._answer(404)
-            return
-        size = file.stat().st_size
-        first, last = self.headers.get("Range", f"bytes=0-{size - 1}").removeprefix("bytes=").split("-")
-        with file.open("rb") as content:
-            content.seek(int(first))
-            part = content.read(min(int(last or size), size - 1) + 1 - int(first)) if self.command == "GET" else b""
-        headers = {
-            "Last-Modified": self.date_time_string(file.stat().st_mtime),
-            "Content-Range": f"bytes {first}-{last}/{size}",
-        }
-        length = len(part) if self.command == "GET" else size
-        self._answer(206 if "Range" in self.headers else 200, part, headers | {"Content-Length": str(length)})
-
-    do_HEAD = do_GET  # noqa: N815  as http.server calls it
-
-    def _answer(self, status: int, content: bytes = b"", headers: dict[str, str] | None = None) -> None:
-        self.send_response(status)
-        for name, value in ({"Content-Length": str(len(content))} | (headers or {})).items():
-            self.send_header(name, value)
-        self.end_headers()
-        self.wfile.write(content)
-
-    def log_message(self, *_: object) -> None:
-        """Say nothing."""
-
-
-def serve(folder: str) -> None:
-    """Serve a folder until the process is killed; print the port."""
-    server = Server(Path(folder))
-    print(server.server_port, flush=True)
-    server.serve_forever()
-
-
-@contextmanager
-def serving(folder: Path) -> Iterator[str]:
-    """Serve a folder from a process of its own; yield the address."""
-    script = "import sys; from benchmarks.remote import serve; serve(sys.argv[1])"
-    environment = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}
-    command = [sys.executable, "-c", script, str(folder)]
-    with subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, text=True) as process:
-        try:
-            yield f"http://127.0.0.1:{process.stdout.readline().strip()}"
-        finally:
-            process.kill()
+Row = tuple[str, ...]
 
 
 def remote_section(choice: Choice) -> Table:
     """Measure headers and sweep of files on a server."""
-    name, names = make_tile(choice.data, choice.side(SIDE), "deflate"), [f"t{k}" for k in range(TILES)]
-    folder = choice.data / f"{name}-remote"
+    folder = choice.data / "remote"
     folder.mkdir(exist_ok=True)
-    for one, layer in product(names, LAYERS):
-        if not path_of(folder, one, layer).exists():
-            path_of(folder, one, layer).symlink_to(path_of(choice.data, name, layer).absolute())
-    workers, files = FOR_SERVERS * choice.threads, TILES * len(LAYERS)
+    name = make_tile(choice.data, choice.side(SIDE), "deflate")
+    for layer in LAYERS:
+        path_of(folder, ANY, layer).unlink(missing_ok=True)
+        path_of(folder, ANY, layer).symlink_to(path_of(choice.data, name, layer).absolute())
+    few, workers = TILES * len(LAYERS), FOR_SERVERS * choice.threads
+    rows: list[Row] = []
     with serving(folder) as address:
-        config = on_server(write_config(folder, "remote", tiles=f"[{', '.join(names)}]"), address)
-        check, watch = partial(printed_by, geouq("check", config)), Watch()
-        checks = summarized([seconds(check) for _ in range(choice.times())], watch)
-        _requests(address)
-        check()
-        requests = summarized([_requests(address) / files], Watch())
-        again = partial(printed_by, geouq("check", config, "--trust-for", "1d"))
-        again()
-        _requests(address)
-        trusting = summarized([seconds(again) for _ in range(choice.times())], watch)
-        trusted = summarized([_requests(address) / files], Watch())
-        sweep = sweep_of(config, workers, reading_of=partial(reading_for, workers=workers))
-        whole = partial(_read_whole, [f"{address}/{path_of(folder, *one).name}" for one in product(names, LAYERS)])
-        rows = (
-            ratio_row(f"seconds of `geouq check` of {files} files", checks, "<= 2.5"),
-            ratio_row("requests of it for each file", requests, "<= 4"),
-            ratio_row("seconds of a second `geouq check --trust-for 1d`", trusting, "<= 2.5"),
-            ratio_row("requests of it for each file", trusted, "<= 0"),
-            ratio_row(
-                f"sweep / whole files read by rasterio in {READERS} threads",
-                compare(sweep, whole, choice.times()),
-                "<= 1.20",
-            ),
+        config = _config(folder, TILES, address)
+        rows += _headers(config, address, few, choice.times(), targets=("<= 2.5", "<= 3.2"))
+        again = geouq("check", config, "--trust-for", "1d")
+        printed_by(again)
+        rows += _rows(
+            "a second `geouq check --trust-for 1d`", again, address, few, choice.times(), targets=("<= 2.5", "<= 0")
+        )
+        rows.append(_sweep(config, address, workers, choice.times()))
+        many = _config(folder, choice.tiles, address)
+        rows += _headers(many, address, choice.tiles * len(LAYERS), 1, targets=("<= 60", "<= 3.01"))
+    with serving(folder, choice.tiles) as address:
+        config = _config(folder, TILES, address)
+        rows += _headers(config, address, few, choice.times(), targets=("<= 2.5", "<= 1.2"), how=", folder listed")
+        many = _config(folder, choice.tiles, address)
+        rows += _headers(
+            many, address, choice.tiles * len(LAYERS), 1, targets=("<= 60", "<= 1.01"), how=", folder listed"
         )
     note = (
         f"{TILES} tiles of {len(LAYERS)} files, 5 variables, {choice.side(SIDE)} x {choice.side(SIDE)} pixels, on a "
-        f"server of this machine that waits {1000 * LATENCY:.0f} ms before each answer; {workers} threads sweep."
+        f"server of this machine that waits {1000 * LATENCY:.0f} ms before each answer; {workers} threads sweep. "
+        f"`check` reads pixels of one tile too, for its table of layers. GDAL forgets what it read before each sweep."
     )
-    return Table("Files on a server", note, ("what", "measured", *RATIO[1:]), rows)
+    return Table("Files on a server", note, ("what", "measured", *RATIO[1:]), tuple(rows))
+
+
+def _config(folder: Path, tiles: int, address: str) -> Path:
+    names = ", ".join(f"t{number}" for number in range(tiles))
+    return on_server(write_config(folder, f"remote-{tiles}", tiles=f"[{names}]"), address)
+
+
+def _headers(
+    config: Path, address: str, files: int, rounds: int, *, targets: tuple[str, str], how: str = ""
+) -> tuple[Row, ...]:
+    """Return rows of what it takes to check files."""
+    what = f"`geouq check` of {files} files{how}"
+    return _rows(what, geouq("check", config), address, files, rounds, targets=targets)
+
+
+def _rows(
+    what: str, command: list[str], address: str, files: int, rounds: int, *, targets: tuple[str, str]
+) -> tuple[Row, ...]:
+    """Return rows of the seconds of a command, and of its requests for each file."""
+    counts_of(address)
+    watch, peaks = Watch(), list[float]()
+
+    def work() -> None:
+        """Run the command."""
+        peak, done = peak_of(command)
+        if done.returncode:
+            raise SystemExit(done.stdout)
+        peaks.append(peak)
+
+    times = summarized([seconds(work) for _ in range(rounds)], watch)
+    requests = total(counts_of(address)) / files / rounds
+    return (
+        ratio_row(f"seconds of {what}", times, targets[0]),
+        ratio_row("requests of it for each file", Ratio(requests, requests, requests, 0), targets[1]),
+        ratio_row("MiB of memory of it at most", summarized(peaks, watch), ""),
+    )
+
+
+def _sweep(config: Path, address: str, workers: int, rounds: int) -> Row:
+    """Return the row of the sweep against reading whole files."""
+    sweep = sweep_of(config, workers, reading_of=partial(reading_for, workers=workers))
+    names = (f"{address}/t{number}_{layer}.tif" for number, layer in product(range(TILES), LAYERS))
+    whole = partial(_read_whole, list(names))
+
+    def anew(work: Callable[[], object]) -> None:
+        """Do it without what GDAL keeps of files on servers."""
+        forget(as_gdal_names_it(f"{address}/"))
+        work()
+
+    ratio = compare(partial(anew, sweep), partial(anew, whole), rounds)
+    return ratio_row(f"sweep / whole files read by rasterio in {READERS} threads", ratio, "<= 1.20")
 
 
 def on_server(config: Path, address: str) -> Path:
@@ -153,12 +117,6 @@ def on_server(config: Path, address: str) -> Path:
     far = config.read_text("utf-8").replace('"{tile}_', f'"{address}/{{tile}}_')
     config.write_text(far.replace("output: {", f"output: {{directory: {config.parent / 'results'}, "), encoding="utf-8")
     return config
-
-
-def _requests(address: str) -> int:
-    """Return the number of requests since this was last called."""
-    with urlopen(f"{address}{COUNTS}") as answer:  # noqa: S310  the server is ours
-        return int(answer.read())
 
 
 def _read_whole(addresses: list[str]) -> None:

@@ -11,7 +11,10 @@ from urllib.parse import urlsplit
 
 FAULTS = ("stalls", "resets", "fails", "breaks off")  # after which a request may succeed
 ERRORS = {"fails": 500, "is busy": 429, "refuses": 403}
+BROKEN = ("stalls", "resets", "redirects")
+HALVED = ("breaks off", "shortens")
 STALL = 60  # seconds
+ELSEWHERE = "/elsewhere"  # path of the files of a server that redirects
 RESET_ON_CLOSE = (socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
 
 
@@ -19,13 +22,25 @@ class Server(ThreadingHTTPServer):
     """A server of a folder; of its first requests so many are faulty, and `asked` are the paths of all of them.
 
     at : the only path that is faulty, '' for all. method : the only method, '' for all. before : number of requests
-    that come before the first faulty one.
+    that come before the first faulty one. page : what is at the address of the folder. key : without which nothing is
+    sent.
     """
 
-    def __init__(self, folder: Path, fault: str, faulty: int, at: str, *, method: str = "", before: int = 0) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        fault: str,
+        faulty: int,
+        at: str,
+        *,
+        method: str = "",
+        before: int = 0,
+        page: str = "",
+        key: str = "",
+    ) -> None:
         super().__init__(("127.0.0.1", 0), Handler)
         self.folder, self.fault, self.faulty, self.at = folder, fault, faulty, at
-        self.method, self.before = method, before
+        self.method, self.before, self.page, self.key = method, before, page, key
         self.asked: list[str] = []
         self.ended = threading.Event()
 
@@ -48,23 +63,49 @@ class Handler(BaseHTTPRequestHandler):
         self.server.asked.append(self.path)
         fault = self.server.fault if self.server.is_faulty(self.command, self.path) else ""
         file = self.server.folder / urlsplit(self.path).path.lstrip("/")
+        if fault in BROKEN:
+            self._break(fault)
+        elif fault in ERRORS:
+            self.send_error(ERRORS[fault])
+        elif self.server.key and self.headers.get("X-Key") != self.server.key:
+            self.send_error(401)
+        elif self.path == "/" and self.server.page:
+            self._send_all(self.server.page.encode())
+        else:
+            self._send(file, fault)
+
+    do_HEAD = do_GET  # noqa: N815  as http.server calls it
+
+    def _break(self, fault: str) -> None:
+        """Answer late, not at all, or with another address."""
         if fault == "stalls":
             self.server.ended.wait(STALL)
         elif fault == "resets":
             self.connection.setsockopt(*RESET_ON_CLOSE)
             self.connection.close()
-        elif fault in ERRORS:
-            self.send_error(ERRORS[fault])
-        elif not file.is_file():
-            self.send_error(404)
+        elif self.path.startswith(ELSEWHERE):
+            self._send(self.server.folder / self.path.removeprefix(ELSEWHERE).lstrip("/"), "")
         else:
-            self._send(file, {"breaks off": 0.5, "shortens": 0.5}.get(fault, 1), says_so=fault == "shortens")
+            self.send_response(302)
+            self.send_header("Location", f"{ELSEWHERE}{self.path}")
+            self.end_headers()
 
-    do_HEAD = do_GET  # noqa: N815  as http.server calls it
+    def _send_all(self, content: bytes) -> None:
+        self.send_response(200)
+        self.send_header("Content-Length", str(len(content)))
+        self.end_headers()
+        self.wfile.write(content)
 
-    def _send(self, file: Path, share: float, *, says_so: bool) -> None:
-        """Send a share of what was asked for; says_so : with its length, rather than that of all."""
+    def _send(self, file: Path, fault: str) -> None:
+        """Send what was asked for, or half of it where it "breaks off" or "shortens", which says so in its length."""
+        if not file.is_file():
+            self.send_error(404)
+            return
         content = file.read_bytes()
+        if fault == "sends all" and self.command == "GET":
+            self._send_all(content)
+            return
+        share, says_so = (0.5 if fault in HALVED else 1), fault == "shortens"
         asked = self.headers.get("Range", f"bytes=0-{len(content) - 1}").removeprefix("bytes=").split("-")
         first, last = int(asked[0]), min(int(asked[1] or len(content)), len(content) - 1)
         self.send_response(206 if "Range" in self.headers else 200)
@@ -83,10 +124,18 @@ class Handler(BaseHTTPRequestHandler):
 
 @contextmanager
 def serving(
-    folder: Path, fault: str = "", faulty: int = 0, at: str = "", *, method: str = "", before: int = 0
+    folder: Path,
+    fault: str = "",
+    faulty: int = 0,
+    at: str = "",
+    *,
+    method: str = "",
+    before: int = 0,
+    page: str = "",
+    key: str = "",
 ) -> Iterator[tuple[str, list[str]]]:
     """Serve a folder; give the address, and the paths of the requests."""
-    server = Server(folder, fault, faulty, at, method=method, before=before)
+    server = Server(folder, fault, faulty, at, method=method, before=before, page=page, key=key)
     thread = threading.Thread(target=server.serve_forever, args=(0.05,), daemon=True)
     thread.start()
     try:

@@ -1,9 +1,15 @@
 """Tiles in an object store: listed by their keys, read with the credentials of the environment."""
 
+import numpy as np
 import pytest
+import rasterio
+from affine import Affine
 
 from geouq.core.errors import DataError
+from geouq.rasters.gdal import gdal_options
 from geouq.rasters.listing import paths_like
+from geouq.rasters.raster import opened, read_header
+from geouq.rasters.sidecars import folders_listed_once
 from geouq.rasters.tile_names import match_names, others
 
 KEYS = (
@@ -91,3 +97,37 @@ def test_a_truth_whose_store_lists_nothing_is_opened_all_the_same(bucket, tile_f
     monkeypatch.setattr("geouq.rasters.listing.names_in", lambda _: None)
 
     assert geouq("check", config).exit_code == 0
+
+
+@pytest.mark.parametrize("masked", [False, True])
+def test_a_folder_of_a_store_is_listed_instead_of_asked_for_sidecars(bucket, asked, tmp_path, write_raster, masked):
+    write_raster(tmp_path / "a.tif", np.ones((8, 9), np.float32), transform=Affine(30, 0, 5e5, 0, -30, 6e6))
+    if masked:
+        with rasterio.Env(GDAL_TIFF_INTERNAL_MASK=False), rasterio.open(tmp_path / "a.tif", "r+") as target:
+            target.write_mask(np.eye(8, 9, dtype=np.uint8))
+    for path in tmp_path.glob("*.tif*"):
+        bucket.upload_file(str(path), "bucket", f"m/{path.name}")
+    asked.write_text("")
+    with folders_listed_once(3), gdal_options():
+        header = read_header("s3://bucket/m/a.tif")
+        with opened(header) as source:
+            assert source.read().sum() == 72
+
+    requests = asked.read_text().splitlines()
+    assert header.bands[0].masked is masked
+    assert header.has_no_sidecars is not masked
+    assert requests[0] == "GET /bucket/?delimiter=%2F&prefix=m%2F"
+    assert masked or requests[1:] == ["GET /bucket/m/a.tif"]
+
+
+def test_a_folder_with_too_many_names_is_not_listed(bucket, asked, tmp_path, write_raster):
+    write_raster(tmp_path / "a.tif", np.ones((8, 9), np.float32), transform=Affine(30, 0, 5e5, 0, -30, 6e6))
+    bucket.upload_file(str(tmp_path / "a.tif"), "bucket", "many/a.tif")
+    for k in range(1100):
+        bucket.put_object(Bucket="bucket", Key=f"many/t{k}.tif", Body=b"")
+    asked.write_text("")
+    with folders_listed_once(3), gdal_options():
+        assert read_header("s3://bucket/many/a.tif").has_no_sidecars
+
+    requests = asked.read_text().splitlines()
+    assert sorted(requests[1:]) == [f"GET /bucket/many/a.tif{end}" for end in ("", ".aux.xml", ".msk")]

@@ -12,7 +12,7 @@ from affine import Affine
 
 from geouq.rasters import raster as own
 from geouq.rasters.gdal import gdal_options
-from geouq.rasters.plain_tiff import OF_TRANSFORM, common_tags, plain_tiff
+from geouq.rasters.plain_tiff import OF_TRANSFORM, common_tags, plain_tiff, transform_in
 from geouq.rasters.raster import opened, read_header
 
 PIXELS = np.arange(2 * 40 * 50, dtype=np.float32).reshape(2, 40, 50)
@@ -183,3 +183,25 @@ def test_links_to_one_file_have_the_same_identity(tmp_path):
     read_header(path)
 
     assert read_header(str(tmp_path / "b.tif")).identity == read_header(path).identity
+
+
+@pytest.mark.parametrize("options", [{}, {"bigtiff": "yes"}, {"endianness": "big"}])
+def test_the_transform_of_one_tie_point_is_that_of_gdal_to_the_last_bit(tmp_path, write_raster, options):
+    rng = np.random.default_rng(1)
+    for _ in range(20):
+        width, height = rng.uniform(1e-5, 1000, 2)
+        placed = Affine(width, 0, rng.normal(0, 1e6), 0, -height, rng.normal(0, 1e6))
+        path = write_raster(tmp_path / "a.tif", np.ones((8, 9), np.float32), transform=placed, **options)
+        with rasterio.open(path) as source:
+            assert repr(transform_in(path.read_bytes())) == repr(source.transform)
+
+
+def test_other_transforms_are_left_to_gdal(tmp_path, write_raster):
+    whole = write_raster(tmp_path / "a.tif", np.ones((8, 9), np.float32)).read_bytes()
+    rotated = Affine(30, 1, 5e5, 1, -30, 6e6)
+    path = write_raster(tmp_path / "a.tif", np.ones((8, 9), np.float32), transform=rotated)
+    assert transform_in(path.read_bytes()) is None
+    path = write_raster(tmp_path / "a.tif", np.ones((8, 9), np.float32), transform=Affine(30, 0, 5e5, 0, 30, 6e6))
+    assert transform_in(path.read_bytes()) is None
+    for content in (b"", b"II", whole[:12], b"XX" + whole[2:]):
+        assert transform_in(content) is None

@@ -34,7 +34,7 @@ with gdal_options(), rasterio.open(sys.argv[1], driver="GTiff", sharing=False) a
     print(source.shape)
 """
 TWICE = """import sys, shutil
-from geouq.rasters import remote_files
+from geouq.rasters import remote_files, web_requests
 {library}
 from geouq.rasters.gdal import gdal_options
 from geouq.rasters.raster import opened, read_header
@@ -75,8 +75,7 @@ def test_a_server_that_does_not_is_given_up_on_after_so_many_requests(tmp_path, 
 
     assert message.startswith(f"/vsicurl/{address}/a.tif cannot be read: ")
     assert reason in message
-    for_the_reason = fault != "fails"  # GDAL does not keep why there was no answer at all
-    assert len(asked) == 1 + int(HURRY["GDAL_HTTP_MAX_RETRY"]) + for_the_reason
+    assert len(asked) == 1 + int(HURRY["GDAL_HTTP_MAX_RETRY"])
 
 
 PIXELS = """import sys
@@ -92,7 +91,7 @@ with gdal_options():
         print(error)
 """
 TILED = {"tiled": True, "blockxsize": 64, "blockysize": 64}
-FOR_HEADER = 4  # requests
+FOR_HEADER = 5  # requests, also for that of a file that has just changed, which nothing identifies
 
 
 @pytest.mark.parametrize("compress", ["none", "deflate"])
@@ -151,13 +150,22 @@ def test_a_mask_that_was_cut_off_is_requested_again(tmp_path, write_raster, faul
     assert asked.count("/a.tif.msk") > 2
 
 
-@pytest.mark.parametrize("fault", ["fails", "resets", "refuses"])
-def test_a_server_that_shows_a_file_but_sends_nothing_is_not_taken_for_another_format(tmp_path, write_raster, fault):
+@pytest.mark.parametrize(
+    ("fault", "reason"),
+    [
+        ("fails", "HTTP response code: 500"),
+        ("resets", "Connection reset by peer"),
+        ("refuses", "its server shows the file, but does not send its content"),
+    ],
+)
+def test_a_server_that_shows_a_file_but_sends_nothing_is_not_taken_for_another_format(
+    tmp_path, write_raster, fault, reason
+):
     write_raster(tmp_path / "a.tif", np.ones((8, 9), np.float32))
     with serving(tmp_path, fault, faulty=1000, method="GET") as (address, _):
         message = told(address)
 
-    assert "its server shows the file, but does not send its content" in message
+    assert reason in message
     assert "no GTiff" not in message
 
 
@@ -187,20 +195,148 @@ with gdal_options():
     with opened(header) as source:
         print(source.read().sum(), source.read_masks(1).any(), header.bands[0], "masked" * header.bands[0].masked)
 """
+WHOLE = """import sys
+from dataclasses import replace
+from geouq.rasters.raster import read_header
+for _ in range(int(sys.argv[2])):
+    far, near = read_header(sys.argv[1]), read_header("{copy}")
+    same = {{name: getattr(near, name) for name in ("path", "files", "identity", "has_no_sidecars")}}
+    print(repr(replace(far, **same)) == repr(near))
+"""
+OLD = 10**9  # seconds: servers do not identify a file that has just changed
 PLACE = Affine(30, 0, 5e5, 0, -30, 6e6)
 
 
 @pytest.mark.parametrize("name", ["a.tif", "a", "a.tif?signature=x%2Fy", "A.TIFF"])
-def test_a_raster_alone_on_a_server_takes_two_requests_and_one_for_each_sidecar(tmp_path, write_raster, name):
+def test_a_raster_alone_on_a_server_takes_one_request_and_one_for_each_sidecar(tmp_path, write_raster, name):
     file, _, query = name.partition("?")
     write_raster(tmp_path / "made.tif", np.ones((8, 9), np.float32), transform=PLACE)
     (tmp_path / "made.tif").rename(tmp_path / file)
-    with serving(tmp_path) as (address, asked):
-        found = told(address, script=HEADER, name=name)
-
-    assert found.startswith("72.0 True")
+    os.utime(tmp_path / file, (OLD, OLD))
     sidecars = [] if query else [f"/{file}.msk", f"/{file}.aux.xml"]
-    assert sorted(asked) == sorted([f"/{name}"] * 2 + sidecars)
+    for script, begins, of_pixels in ((READ, "(8, 9)", 0), (HEADER, "72.0 True", 2)):
+        with serving(tmp_path) as (address, asked):
+            found = told(address, script=script, name=name)
+
+        assert found.startswith(begins)
+        assert sorted(asked) == sorted([f"/{name}"] * (1 + of_pixels) + sidecars)
+
+
+IN_FOLDER = READ.replace(
+    "for _", "from geouq.rasters.sidecars import folders_listed_once\nwith folders_listed_once(9):\n for _"
+)
+PAGE = "<html><head><title>{title}</title></head><body><a href='../'>../</a>{links}</body></html>"
+
+
+@pytest.mark.parametrize(
+    ("title", "names", "requests"),
+    [
+        ("Index of /", ["a.tif"], ["/", "/a.tif"]),
+        ("Directory listing for /", ["b.tif", "a.tif"], ["/", "/a.tif"]),
+        ("Index of /", ["b.tif"], ["/", "/a.tif", "/a.tif.aux.xml", "/a.tif.msk"]),
+        ("Downloads", ["a.tif"], ["/", "/a.tif", "/a.tif.aux.xml", "/a.tif.msk"]),
+    ],
+)
+def test_a_folder_that_is_listed_takes_no_request_for_sidecars(tmp_path, write_raster, title, names, requests):
+    """A page that does not name the file, or is no list that a server makes, says nothing of its sidecars."""
+    write_raster(tmp_path / "a.tif", np.ones((8, 9), np.float32), transform=PLACE)
+    os.utime(tmp_path / "a.tif", (OLD, OLD))
+    page = PAGE.format(title=title, links="".join(f'<a href="{name}">{name}</a>' for name in names))
+    with serving(tmp_path, page=page) as (address, asked):
+        assert told(address, script=IN_FOLDER, times=1) == "(8, 9)"
+
+    assert sorted(asked) == requests
+
+
+def test_a_list_that_is_cut_off_says_nothing_of_sidecars(tmp_path, write_raster):
+    write_raster(tmp_path / "a.tif", np.ones((8, 9), np.float32), transform=PLACE)
+    os.utime(tmp_path / "a.tif", (OLD, OLD))
+    page = PAGE.format(title="Index of /", links='<a href="a.tif">a.tif</a>').removesuffix("</html>")
+    with serving(tmp_path, page=page) as (address, asked):
+        assert told(address, script=IN_FOLDER) == "(8, 9)"
+
+    assert len(asked) == 4
+
+
+def test_a_mask_in_the_list_of_a_folder_is_read(tmp_path, write_raster):
+    write_raster(tmp_path / "a.tif", np.ones((8, 9), np.float32), transform=PLACE)
+    with rasterio.Env(GDAL_TIFF_INTERNAL_MASK=False), rasterio.open(tmp_path / "a.tif", "r+") as target:
+        target.write_mask(np.eye(8, 9, dtype=np.uint8))
+    os.utime(tmp_path / "a.tif", (OLD, OLD))
+    page = PAGE.format(title="Index of /", links='<a href="a.tif">a</a><A class="x" HREF="./a%2Etif.msk">a</A>')
+    with serving(tmp_path, page=page) as (address, _):
+        assert told(address, script=IN_FOLDER) == "(8, 9) masked"
+
+
+KINDS = {
+    "plain": {},
+    "pixel by pixel": {"interleave": "pixel", "compress": "deflate", "predictor": 3, **TILED},
+    "big": {"bigtiff": "yes", "endianness": "big", "nodata": -1.0},
+    "scaled": {"scales": [2.0] * 3, "offsets": [0.5] * 3, "names": ["a", "b", "c"], "units": ["m"] * 3},
+    "lerc": {"compress": "lerc_zstd", "sparse_ok": True, **TILED},
+    "jpeg": {"compress": "jpeg", "photometric": "ycbcr", "dtype": "uint8", "interleave": "pixel", **TILED},
+}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("overviews", [False, True])
+def test_a_header_from_the_first_bytes_is_that_of_the_whole_file(tmp_path, write_raster, kind, overviews):
+    """Also of a file that is longer than these, with overviews and masks at its end, or tags there."""
+    options = dict(KINDS[kind])
+    pixels = np.random.default_rng(1).integers(0, 200, (3, 200, 200)).astype(options.pop("dtype", "float32"))
+    write_raster(tmp_path / "a.tif", pixels, transform=PLACE, **options)
+    if overviews:
+        with rasterio.Env(GDAL_TIFF_INTERNAL_MASK=True), rasterio.open(tmp_path / "a.tif", "r+") as target:
+            target.write_mask(np.eye(200, dtype=np.uint8) * 255)
+            target.build_overviews([2, 4])
+            target.update_tags(1, long_name="x" * 300)
+    (tmp_path / "a.tif.aux.xml").unlink(missing_ok=True)
+    os.utime(tmp_path / "a.tif", (OLD, OLD))
+    script = WHOLE.format(copy=tmp_path / "a.tif")
+    with serving(tmp_path) as (address, _):
+        assert told(address, script=script, times=2) == "True\nTrue"
+
+
+@pytest.mark.parametrize("point", [False, True])
+def test_a_raster_with_the_tags_of_another_has_its_own_place(tmp_path, write_raster, point):
+    """Also where the tie point is the centre of a pixel."""
+    for number, name in enumerate(("a", "b", "c")):
+        placed = Affine(0.1 + number, 0, 1 / 3 + number, 0, -0.1, 2 / 3)
+        write_raster(tmp_path / f"{name}.tif", np.ones((8, 9), np.float32), transform=placed)
+        if point:
+            with rasterio.open(tmp_path / f"{name}.tif", "r+") as target:
+                target.update_tags(AREA_OR_POINT="Point")
+                target.transform = placed
+        os.utime(tmp_path / f"{name}.tif", (OLD, OLD))
+    script = WHOLE.replace("for _ in range(int(sys.argv[2])):", "for name in ('a', 'b', 'c'):")
+    script = script.replace("sys.argv[1]", "sys.argv[1].replace('a.tif', f'{{name}}.tif')").replace(
+        '"{copy}"', "f'{copy}'"
+    )
+    with serving(tmp_path) as (address, _):
+        assert told(address, script=script.format(copy=tmp_path / "{name}.tif")) == "True\nTrue\nTrue"
+
+
+def test_headers_of_http_that_the_environment_gives_are_sent(tmp_path, write_raster, monkeypatch):
+    write_raster(tmp_path / "a.tif", np.ones((8, 9), np.float32), transform=PLACE)
+    os.utime(tmp_path / "a.tif", (OLD, OLD))
+    monkeypatch.setenv("GDAL_HTTP_HEADERS", "X-Key: hunter2")
+    with serving(tmp_path, key="hunter2") as (address, asked):
+        assert told(address) == "(8, 9)"
+
+    assert asked == ["/a.tif", "/a.tif.msk", "/a.tif.aux.xml"]
+
+
+@pytest.mark.parametrize("fault", ["sends all", "redirects"])
+def test_a_server_without_parts_of_files_or_with_files_elsewhere_is_left_to_gdal(tmp_path, write_raster, fault):
+    write_raster(tmp_path / "a.tif", np.ones((8, 9), np.float32), transform=PLACE)
+    os.utime(tmp_path / "a.tif", (OLD, OLD))
+    requests = []
+    for times in (1, 2):
+        with serving(tmp_path, fault, faulty=1000, method="GET" if fault == "sends all" else "") as (address, asked):
+            assert told(address, times=times).count("(8, 9)") == times
+        requests.append(len(asked))
+
+    assert requests[1] < 2 * requests[0]
 
 
 def test_a_raster_with_a_mask_and_metadata_takes_no_request_for_other_names(tmp_path, write_raster):
@@ -212,7 +348,7 @@ def test_a_raster_with_a_mask_and_metadata_takes_no_request_for_other_names(tmp_
         assert told(address) == "(8, 9) masked"
 
     assert set(asked) == {"/a.tif", "/a.tif.msk", "/a.tif.aux.xml"}
-    assert len(asked) <= 7
+    assert len(asked) <= 9
 
 
 @pytest.mark.parametrize("internal", [True, False])
@@ -242,7 +378,8 @@ def test_a_raster_without_a_place_of_its_own_has_that_of_its_world_file(tmp_path
 
 
 @pytest.mark.parametrize(
-    ("library", "identified"), [("", "True"), ("remote_files.gdal_library = lambda: None", "False")]
+    ("library", "identified"),
+    [("", "True"), ("remote_files.gdal_library = web_requests.gdal_library = lambda: None", "False")],
 )
 def test_a_raster_that_changed_is_read_anew_also_without_functions_of_gdal(tmp_path, write_raster, library, identified):
     """Where the system does not find them the file is not identified, so that each run reads it."""
@@ -273,7 +410,7 @@ def run_refused(folder, tile_folder, **faults):
 
 
 @pytest.mark.parametrize(
-    ("before", "first"), [(0, "HTTP response code: 403"), (4, "its server now answers HTTP response code: 403")]
+    ("before", "first"), [(0, "HTTP response code: 403"), (6, "its server now answers HTTP response code: 403")]
 )
 def test_a_refused_raster_is_one_message_without_a_secret(tmp_path, tile_folder, before, first):
     """A private object, and a signature that expires after some requests."""

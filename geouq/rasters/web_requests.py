@@ -1,0 +1,135 @@
+"""Requests of our own to web servers: for the first bytes of a file, or for one byte to see whether it exists.
+
+GDAL takes one request for the size of a file on a web server and another one for its first bytes.
+These here go through GDAL's client for HTTP, so that its options for retries, time limits, proxies and credentials
+hold. Each thread keeps its connection. What is answered otherwise than expected is left to GDAL.
+"""
+
+import ctypes
+import os
+import re
+import threading
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from geouq.rasters.gdal_library import gdal_library, without_reports
+
+FIRST = 1 << 14  # bytes, as many as GDAL reads first
+MOST = 1 << 20  # bytes of an answer; a server that sends whole files instead is left to GDAL
+MOST_OF_PAGE = 1 << 26  # bytes: names of a folder
+PLAIN = re.compile(r"/vsicurl/(https?://[^\s]+)")
+CODE = re.compile(r"HTTP error code : (\d+)")
+RANGE = re.compile(r"bytes 0-(\d+)/(\d+)")
+PASSING = re.compile(r"timed out|reset by peer|was reset", re.IGNORECASE)  # GDAL repeats requests after these errors
+OK, PART, ABSENT = 200, 206, 404
+BUSY = (429, 500, 502, 503, 504)  # GDAL repeats requests after these answers
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What a server answers: a code, or 0 and an error; headers by their names in lower case."""
+
+    code: int
+    error: str
+    headers: Mapping[str, str]
+    content: bytes
+
+    @property
+    def is_part(self) -> bool:
+        """Return whether it holds the first bytes of a file, all that it claims to hold, and as they are stored."""
+        found = RANGE.fullmatch(self.headers.get("content-range", ""))
+        is_changed = "location" in self.headers or "content-encoding" in self.headers
+        is_whole = found is not None and len(self.content) == int(found[1]) + 1
+        return self.code == PART and is_whole and not is_changed
+
+    @property
+    def size(self) -> int:
+        """Return the bytes of the whole file, of a part of which this is the answer."""
+        return int(self.headers["content-range"].rpartition("/")[2])
+
+    @property
+    def is_failure(self) -> bool:
+        """Return whether the server failed, each time that it was asked."""
+        return self.code in BUSY or (not self.code and bool(PASSING.search(self.error)))
+
+    @property
+    def reason(self) -> str:
+        """Return why there is no content, as GDAL says it of a raster."""
+        return f"HTTP response code: {self.code}" if self.code else f"CURL error: {self.error}"
+
+
+class _Result(ctypes.Structure):
+    _fields_ = (
+        ("status", ctypes.c_int),
+        ("content_type", ctypes.c_char_p),
+        ("error", ctypes.c_char_p),
+        ("length", ctypes.c_int),
+        ("allocated", ctypes.c_int),
+        ("content", ctypes.c_void_p),
+        ("headers", ctypes.POINTER(ctypes.c_char_p)),
+    )
+
+
+def answer_for(name: str, most: int = FIRST) -> Answer | None:
+    """Ask for the first bytes of a file, by GDAL's name of it; None for a file that GDAL alone can ask for."""
+    found = PLAIN.fullmatch(name)
+    if not found or gdal_library() is None:
+        return None
+    return _answer(found[1], f"Range: bytes=0-{most - 1}", MOST)
+
+
+def is_there(name: str) -> bool | None:
+    """Return whether a file exists; None where the answer leaves that open."""
+    answer = answer_for(name, 1)
+    if answer is None:
+        return None
+    if answer.code in (403, ABSENT, 410):  # as GDAL takes them
+        return False
+    return True if answer.is_part else None
+
+
+def page_at(name: str) -> str:
+    """Return the text at an address on a web server, by GDAL's name of it; '' where there is none."""
+    found = PLAIN.fullmatch(name)
+    if not found or gdal_library() is None:
+        return ""
+    answer = _answer(found[1], "Accept: text/html", MOST_OF_PAGE)
+    is_plain = answer.code == OK and "location" not in answer.headers
+    return answer.content.decode("utf-8", "replace") if is_plain else ""
+
+
+def _answer(address: str, header: str, most: int) -> Answer:
+    library = gdal_library()
+    with without_reports():
+        pointer = library.CPLHTTPFetch(address.encode(), _options(header, most))
+    try:
+        return _read(ctypes.cast(pointer, ctypes.POINTER(_Result)).contents)
+    finally:
+        library.CPLHTTPDestroyResult(pointer)
+
+
+def _options(header: str, most: int) -> ctypes.Array[ctypes.c_char_p]:
+    given = gdal_library().CPLGetConfigOption(b"GDAL_HTTP_HEADERS", None)
+    headers = [*([given] if given else []), header.encode()]
+    texts = (
+        b"HEADERS=" + b"\r\n".join(headers),
+        f"PERSISTENT=geouq-{os.getpid()}-{threading.get_ident()}".encode(),
+        f"MAX_FILE_SIZE={most}".encode(),
+        None,
+    )
+    return (ctypes.c_char_p * len(texts))(*texts)
+
+
+def _read(result: _Result) -> Answer:
+    headers: dict[str, str] = {}
+    number = 0
+    while result.headers and (text := result.headers[number]):
+        name, _, value = text.decode("utf-8", "replace").partition("=")
+        headers[name.lower()] = value
+        number += 1
+    error = (result.error or b"").decode("utf-8", "replace")
+    content = ctypes.string_at(result.content, result.length) if result.content else b""
+    code = CODE.search(error)
+    if code or error or result.status:
+        return Answer(int(code[1]) if code else 0, error or "no answer", headers, content)
+    return Answer(PART if "content-range" in headers else OK, "", headers, content)
