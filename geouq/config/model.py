@@ -356,7 +356,7 @@ class Experiment(Section):
             for other in noise_given(info.data)
             if variable.noise is not None
         )
-        raise_each(problems_of_variables(info.data.get("data"), variables))
+        raise_each(problems_of_variables(info.data.get("data"), variables, predictions_read(info.data)))
         if "data" in info.data and "models" in info.data:
             raise_each(problems_of_bands_of(variables, layers_given(info.data), [*(info.data["models"] or ())]))
         return with_labels(variables, info.data.get("labels_mean"), info.data.get("reference_mean"))

@@ -7,6 +7,7 @@ from functools import cached_property
 from typing import Any, NamedTuple, Self
 
 from geouq.config import Experiment, FormData, Problem, TileCut, Variable, config_error, key_of, model_and_layer
+from geouq.core.distribution import Distribution
 from geouq.core.errors import DataError, GeouqError
 from geouq.core.failures import Failure
 from geouq.core.grid import Grid, Window
@@ -95,6 +96,11 @@ class Tile:
         """Level of the intervals that are given in the place of a variance, of each variable that has some."""
         levels = ((variable.name, self.predictions[variable.model].level) for variable in self.variables)
         return {name: level for name, level in levels if level is not None}
+
+    @property
+    def distributions(self) -> dict[str, Distribution]:
+        """Return the distribution that mean and variance of each variable stand for."""
+        return {variable.name: variable.distributed for variable in self.variables}
 
     @cached_property
     def rasters(self) -> dict[str, Raster]:

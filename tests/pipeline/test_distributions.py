@@ -1,0 +1,106 @@
+"""Runs on GeoTIFFs of forecasts that are not normal: calibrated ones score calibrated, and nothing is taken as normal."""
+
+import numpy as np
+import pytest
+import rasterio
+from csv_rows import rows_of
+
+SHAPE = (96, 128)
+CONFIG = """\
+version: 1
+name: x
+data: {{mean: "{{tile}}_m.tif", std: "{{tile}}_s.tif", truth: "{{tile}}_y.tif"}}
+variables: {{v: {{{how}, units: m}}}}
+"""
+
+
+def lognormal(rng):
+    mean, share = rng.uniform(5, 50, SHAPE), rng.uniform(0.1, 1, SHAPE)
+    scale = np.sqrt(np.log1p(share**2))
+    return mean, share * mean, mean * np.exp(scale * rng.standard_normal(SHAPE) - scale**2 / 2)
+
+
+def truncated_normal(rng):
+    mean, std = rng.uniform(-1, 4, SHAPE), rng.uniform(1, 3, SHAPE)
+    truth = mean + std * rng.standard_normal(SHAPE)
+    while (truth < 0).any():
+        truth = np.where(truth < 0, mean + std * rng.standard_normal(SHAPE), truth)
+    return mean, std, truth
+
+
+def transformed(back):
+    def of(rng):
+        mean, std = rng.uniform(0.5, 2, SHAPE), rng.uniform(0.2, 0.8, SHAPE)
+        return mean, std, back(mean + std * rng.standard_normal(SHAPE))
+
+    return of
+
+
+FORECASTS = {
+    "distribution: lognormal": lognormal,
+    "distribution: truncated_normal": truncated_normal,
+    "transform: log": transformed(np.exp),
+    "transform: log1p": transformed(np.expm1),
+    "transform: sqrt": transformed(np.square),
+}
+
+
+@pytest.fixture(params=FORECASTS)
+def how(request):
+    return request.param
+
+
+@pytest.fixture
+def run(tmp_path, write_raster, geouq):
+    """Run a configuration on two tiles of a forecast; the folder of its results."""
+
+    def of(how, more="", forecast=None):
+        for seed, tile in enumerate("ab"):
+            for name, values in zip("msy", (forecast or FORECASTS[how])(np.random.default_rng(seed)), strict=True):
+                write_raster(tmp_path / f"{tile}_{name}.tif", values.astype(np.float32))
+        (tmp_path / "x.yaml").write_text(CONFIG.format(how=how) + more)
+        done = geouq("run", "x.yaml", "--quiet")
+        assert done.exit_code == 0, done.output
+        return tmp_path / "results/x"
+
+    return of
+
+
+def numbers(folder):
+    rows = rows_of(folder / "tables/metrics.csv")
+    whole = (row for row in rows if row["level"] == "all" and not row["bins"] and not row["group"] and row["value"])
+    return {row["metric"]: float(row["value"]) for row in whole}
+
+
+def test_calibrated_forecasts_score_calibrated(how, run):
+    found = numbers(run(how))
+
+    for level in (50, 80, 90, 95):
+        assert found[f"coverage_{level}"] == pytest.approx(level / 100, abs=0.01)
+        assert found[f"coverage_above_{level}"] == pytest.approx((1 - level / 100) / 2, abs=0.006)
+    assert found["pit_mean"] == pytest.approx(0.5, abs=0.006)
+    assert found["pit_std"] == pytest.approx(1 / np.sqrt(12), abs=0.004)
+    assert found["mace"] < 0.008
+    assert found["zms"] == pytest.approx(1, abs=0.1)
+
+
+def test_taken_as_normal_they_do_not(run):
+    found = numbers(run("band: 1", forecast=lognormal))
+
+    assert abs(found["coverage_50"] - 0.5) > 0.05
+
+
+def test_maps_of_pixels_are_those_of_the_distribution(how, run):
+    folder = run(how, "output: {maps: [cells, pit, crps, covered]}\n")
+
+    found = numbers(folder)
+    maps = {}
+    for name in ("pit", "crps", "covered_90"):
+        parts = []
+        for tile in "ab":
+            with rasterio.open(next((folder / "maps").glob(f"{tile}_{name}*.tif"))) as source:
+                parts.append(source.read(1))
+        maps[name] = np.stack(parts)
+    assert maps["pit"].mean() == pytest.approx(found["pit_mean"], abs=1e-6)
+    assert maps["crps"].mean() == pytest.approx(found["crps"], rel=1e-6)
+    assert maps["covered_90"].mean() == pytest.approx(found["coverage_90"], abs=1e-9)
