@@ -96,7 +96,7 @@ def summarize(
         Keep what `geouq.ause` and `geouq.spearman` need.
     thresholds : sequence of float
         Values whose forecasts of being exceeded are kept.
-    distribution : {"normal", "lognormal", "truncated_normal"}
+    distribution : {"normal", "lognormal", "truncated_normal", "gamma", "student_t"}
         What mean and variance stand for: the distribution of this mean and variance; of truncated_normal, the normal
         distribution before its truncation at 0.
     degrees : float, optional

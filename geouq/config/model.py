@@ -79,7 +79,15 @@ from geouq.config.values import (
     supported_version,
     unique,
 )
-from geouq.config.variables import Variable, VariableSettings, problems_of_bands_of, settled_variables, with_labels
+from geouq.config.variables import (
+    NORMAL_ALONE,
+    Variable,
+    VariableSettings,
+    not_normal,
+    problems_of_bands_of,
+    settled_variables,
+    with_labels,
+)
 from geouq.config.yaml_text import Written
 
 LEVELS = (0.5, 0.8, 0.9, 0.95)
@@ -429,6 +437,8 @@ class Experiment(Section):
     def _by_known_regions(cls, wanted: Recalibration | None, info: ValidationInfo) -> Recalibration | None:
         if wanted is not None and isinstance(info.data.get("data"), FormData):
             raise ValueError(NOT_RECALIBRATED)
+        if wanted is not None and (name := not_normal(info.data.get("variables") or ())):
+            raise ValueError(f"{quoted(name)} {NORMAL_ALONE}")
         if wanted is not None and "regions" in info.data:
             problem = problem_of_groups(wanted, info.data["regions"])
             if problem:

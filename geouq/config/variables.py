@@ -35,7 +35,7 @@ class VariableSettings(LayerBands):
         description="values; the forecast that the truth exceeds each of them is scored. Each costs some 20 % of the "
         "sweep",
     )
-    distribution: Literal["normal", "lognormal", "truncated_normal"] = Field(
+    distribution: Literal["normal", "lognormal", "truncated_normal", "gamma", "student_t"] = Field(
         default="normal",
         description="distribution that mean and std stand for, of the same mean and std. Of `truncated_normal`, they "
         "are those of the normal distribution before its truncation at 0",
@@ -109,6 +109,14 @@ class Variable(VariableSettings):
     def noise(self) -> float | None:
         """Return the variance of the truth's own error, where it is a number."""
         return self.truth_variance if isinstance(self.truth_variance, float) else None
+
+
+NORMAL_ALONE = "has a distribution or a transform, and corrections are of normal forecasts alone; leave recalibration out"
+
+
+def not_normal(variables: Sequence[Variable]) -> str:
+    """Return the name of the first variable whose forecast is not normal; empty if there is none."""
+    return next((variable.name for variable in variables if not variable.distributed.is_normal), "")
 
 
 _SETTINGS = TypeAdapter(dict[Text, VariableSettings | None])

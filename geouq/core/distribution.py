@@ -11,7 +11,7 @@ from geouq.core.gaussian import cdf, density
 Floats = NDArray[np.float64]
 Family = Literal["normal", "lognormal", "truncated_normal", "squared_normal", "gamma", "student_t"]
 FAMILIES: tuple[Family, ...] = ("normal", "lognormal", "truncated_normal", "squared_normal", "gamma", "student_t")
-DISTRIBUTIONS = ("normal", "lognormal", "truncated_normal")  # that a user may name
+DISTRIBUTIONS = ("normal", "lognormal", "truncated_normal", "gamma", "student_t")  # that a user may name
 LOWEST_RATIO = -10.0  # of mean / std before a truncation at 0, below which hardly anything is left
 LOWEST_DEGREES = 2.0  # of Student's t, at and below which it has no variance
 

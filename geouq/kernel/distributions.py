@@ -25,11 +25,14 @@ from geouq.summary.moments import SUMS
 
 Floats = NDArray[np.float64]
 
-LOGNORMAL, TRUNCATED, SQUARED = (FAMILIES.index(name) for name in ("lognormal", "truncated_normal", "squared_normal"))
+LOGNORMAL, TRUNCATED, SQUARED, GAMMA, STUDENT = (
+    FAMILIES.index(name) for name in ("lognormal", "truncated_normal", "squared_normal", "gamma", "student_t")
+)
 NLL, CRPS = SUMS.index("nll"), SUMS.index("crps")
 PIT, PIT_SQUARE = SUMS.index("pit"), SUMS.index("pit_square")
 LARGEST_EXPONENT = 700.0
 SMALLEST = 2.0**-1000  # log of less is taken to be log of this
+TINY = 1e-250  # a density at which corrections to it no longer count
 FAR = 40.0  # std; beyond it a normal distribution holds nothing
 INV_SQRT_2PI = 1 / math.sqrt(2 * math.pi)
 SQRT_2 = math.sqrt(2)
@@ -39,6 +42,43 @@ BIAS = 2.0**52 + 1023
 log_of_ratio = polynomial([2 / (2 * k + 1) for k in range(10, -1, -1)])  # of s^2: log((1 + s) / (1 - s)) / s
 
 NODES = 1024  # steps of a table
+SHIFT = 20  # by which the shape of a gamma distribution is raised, so that expansions in its inverse hold
+# of the incomplete gamma function: coefficients of eta^m in c_n(eta), Temme 1979, highest power first
+TEMME = tuple(
+    polynomial(coefficients)
+    for coefficients in (
+        (
+            *(9.1476995822367902e-10, -4.3820360184533532e-9, 1.0261809784240308e-8, 6.7078535434014986e-9),
+            *(-1.7665952736826079e-7, 8.296711340953086e-7, -1.85406221071516e-6, -2.1854485106799922e-6),
+            *(3.9192631785224378e-5, -1.7875514403292181e-4, 3.527336860670194e-4, 1.1574074074074074e-3),
+            *(-1.4814814814814815e-2, 8.3333333333333333e-2, -3.3333333333333333e-1),
+        ),
+        (
+            *(1.378633446915721e-7, 4.6471278028074343e-9, -1.6120900894563446e-6, 7.6491609160811101e-6),
+            *(-1.8098550334489978e-5, -4.0187757201646091e-7, 2.0576131687242798e-4, -9.9022633744855967e-4),
+            *(2.6455026455026455e-3, -3.4722222222222222e-3, -1.8518518518518519e-3),
+        ),
+        (
+            *(1.3721957309062933e-6, 3.4235787340961381e-8, -1.2760635188618728e-5, 5.2923448829120125e-5),
+            *(-1.0736653226365161e-4, 2.0093878600823045e-6, 7.7160493827160494e-4, -2.6813271604938272e-3),
+            4.1335978835978836e-3,
+        ),
+        (
+            *(1.1082654115347302e-5, -2.3965051138672967e-7, -7.5618016718839764e-5, 2.6772063206283885e-4),
+            *(-4.6918949439525571e-4, 2.2947209362139918e-4, 6.4943415637860082e-4),
+        ),
+        (6.6414982154651222e-5, -1.4638452578843418e-6, -2.9907248030319018e-4, 7.8403922172006663e-4, -8.618882909167117e-4),
+        (-1.9932570516188848e-4, 2.7727532449593921e-4, -6.9728137583658578e-5, -3.3679855336635815e-4),
+    )
+)
+TEMME_0, TEMME_1, TEMME_2, TEMME_3, TEMME_4, TEMME_5 = TEMME
+# what Gamma(k + 1/2) / Gamma(k) / sqrt(k) is in 1 / k, and log Gamma(k) beyond Stirling's formula in 1 / k^2
+half_ratio = polynomial((869 / 4194304, -399 / 262144, -21 / 32768, 5 / 1024, 1 / 128, -1 / 8, 1.0))
+beyond_stirling = polynomial((-1 / 1680, 1 / 1260, -1 / 360, 1 / 12))
+away_from_one = polynomial([1 / (2 * k + 3) for k in range(14, -1, -1)])  # of s^2, as `log_of_ratio`
+MOST_SHAPE = 1e12  # of a gamma distribution; one of a larger shape is no different
+STEPS, REACH = 4096, 10.0  # of the table of Student's t, by asinh(|z|)
+
 HIGHEST = 8.5  # mean / std before the truncation at 0, from which that changes no digit
 
 
@@ -46,9 +86,9 @@ class Scoring(NamedTuple):
     """What the kernel needs to score a distribution; L levels.
 
     family, parameter : as of `Distribution`. first, per_unit : the first place of the table, and its steps in a unit.
-    table : float64 (steps + 1, 1 + 2 L, 2), values and slopes by step of: the location in units of the scale, then the
-    lower and the upper end of each level, as distance from the mean in std. half_width, penalty : float64 (L), h_p and
-    2 / (1 - p).
+    table : float64 (steps + 1, 1 + 2 L, 2), values and slopes by step of: what the family needs, then the lower and
+    the upper end of each level, as distance from the mean in std. half_width, penalty : float64 (L), h_p and
+    2 / (1 - p). constants : of Student's t of std 1: its density at 0, half its mean difference, log of the first.
     """
 
     family: int
@@ -58,6 +98,7 @@ class Scoring(NamedTuple):
     table: Floats
     half_width: Floats
     penalty: Floats
+    constants: Floats
 
 
 @inlined_fused
@@ -161,6 +202,79 @@ def squared(mean, variance, truth):
 
 
 @inlined_fused
+def beyond_one(ratio):
+    """Return ratio - 1 - log(ratio), with all digits where the ratio is near 1."""
+    away = ratio - 1.0
+    s = away / (2.0 + away)
+    near = s * (away - 2.0 * s * s * away_from_one(s * s))
+    return near if abs(away) < 0.5 else away - log_of(ratio)
+
+
+@inlined_fused
+def gamma_share(shape, x):
+    """Share of a gamma distribution of this shape and scale 1 below x > 0, and x^shape exp(-x) / Gamma(shape + 1).
+
+    The share of a shape that is larger by 20 follows from Temme's uniform expansion, and the rest is a finite sum.
+    """
+    raised, product, total = shape + SHIFT, 1.0, 1.0
+    for j in range(SHIFT, 0, -1):
+        product *= shape + j
+        if j < SHIFT:
+            total = 1.0 + total * (x / (shape + j))
+    inverse = 1.0 / raised
+    away = beyond_one(x * inverse)
+    eta = math.sqrt(2.0 * away)
+    eta = eta if x > raised else -eta
+    bell = exp_of(-raised * away)
+    series = TEMME_0(eta) + inverse * (
+        TEMME_1(eta)
+        + inverse * (TEMME_2(eta) + inverse * (TEMME_3(eta) + inverse * (TEMME_4(eta) + inverse * TEMME_5(eta))))
+    )
+    z, root = eta * math.sqrt(raised), INV_SQRT_2PI * math.sqrt(inverse)
+    beyond = share_beyond(z, bell)
+    share = (beyond if z < 0 else 1.0 - beyond) - bell * root * (series if bell > TINY else 0.0)
+    stirling = inverse * beyond_stirling(inverse * inverse)
+    term = exp_of(log_of(root * product) - raised * away - SHIFT * log_of(x) - stirling)
+    return min(max(share, 0.0) + term * total, 1.0), term
+
+
+@inlined_fused
+def gamma(mean, variance, truth):
+    """PIT, CRPS and NLL of a gamma distribution."""
+    shape = min(mean * mean / variance, MOST_SHAPE)
+    scale, inside = mean / shape, truth > 0
+    x = max(truth / scale, SMALLEST)
+    share, term = gamma_share(shape, x)
+    above, below = 1.0, 1.0
+    for j in range(SHIFT):
+        above *= shape + j
+        below *= shape + (j + 0.5)
+    raised = shape + SHIFT
+    spread = scale * INV_SQRT_PI * math.sqrt(raised) * half_ratio(1.0 / raised) * (above / below)
+    pit, term = share if inside else 0.0, term if inside else 0.0
+    crps = (truth - mean) * (2.0 * pit - 1.0) + 2.0 * mean * term - spread
+    nll = log_of(x * scale) - log_of(max(term * shape, SMALLEST))
+    return pit, crps, nll if inside else np.inf
+
+
+@inlined_fused
+def student(scoring, mean, variance, truth):
+    """PIT, CRPS and NLL of Student's t; the table has what lies beyond |z|, by asinh(|z|)."""
+    degrees, std = scoring.parameter, math.sqrt(variance)
+    z = (truth - mean) / std
+    size = abs(z)
+    step, t = step_of(scoring, log_of(size + math.sqrt(1.0 + size * size)))
+    beyond = interpolated(scoring.table, step, t, 0)
+    square = z * z / (degrees - 2.0)
+    falling = log_of_one_and(square)
+    density = scoring.constants[0] * exp_of(-0.5 * (degrees + 1.0) * falling)
+    away = 2.0 * density * (degrees - 2.0) * (1.0 + square) / (degrees - 1.0)
+    crps = std * (size * (1.0 - 2.0 * beyond) + away - scoring.constants[1])
+    nll = 0.5 * (log_of(variance) + (degrees + 1.0) * falling) - scoring.constants[2]
+    return beyond if z < 0 else 1.0 - beyond, crps, nll
+
+
+@inlined_fused
 def truncated_place(mean, variance):
     """Place in the table of a truncated normal distribution."""
     return log_of(max(mean * mean / variance - 1.0, SMALLEST))
@@ -199,6 +313,10 @@ def scores_of(scoring, mean, variance, truth):
         return lognormal(scoring.parameter, mean, variance, truth)
     if scoring.family == TRUNCATED:
         return truncated(truncated_ratio(scoring, mean, variance), mean, variance, truth)
+    if scoring.family == GAMMA:
+        return gamma(mean, variance, truth)
+    if scoring.family == STUDENT:
+        return student(scoring, mean, variance, truth)
     return squared(mean, variance, truth)
 
 
@@ -211,6 +329,9 @@ def place_of(scoring, mean, variance):
         m, v = squared_moments(mean, variance)
         s = math.sqrt(v)
         return s / (s + m)
+    if scoring.family == GAMMA:
+        std = math.sqrt(variance)
+        return std / (std + mean)
     return 0.0
 
 
@@ -271,6 +392,14 @@ def _fill(n, scratch, scoring):
         for i in range(n):
             m, v, y = np.float64(mean[i]), np.float64(variance[i]), np.float64(truth[i])
             pit[i], crps[i], nll[i] = truncated(truncated_ratio(scoring, m, v), m, v, y)
+    elif scoring.family == GAMMA:
+        for i in range(n):
+            m, v, y = np.float64(mean[i]), np.float64(variance[i]), np.float64(truth[i])
+            pit[i], crps[i], nll[i] = gamma(m, v, y)
+    elif scoring.family == STUDENT:
+        for i in range(n):
+            m, v, y = np.float64(mean[i]), np.float64(variance[i]), np.float64(truth[i])
+            pit[i], crps[i], nll[i] = student(scoring, m, v, y)
     else:
         for i in range(n):
             m, v, y = np.float64(mean[i]), np.float64(variance[i]), np.float64(truth[i])
@@ -313,8 +442,8 @@ def scoring_of(distribution: Distribution, levels: tuple[float, ...]) -> Scoring
     if distribution.is_normal:
         return None
     ends = [p for level in levels for p in (round((1 - level) / 2, 12), round((1 + level) / 2, 12))]
-    first, per_unit, columns = _TABLES.get(distribution.family, _no_table)(ends)
-    values = np.stack(columns, axis=-1) if columns else np.zeros((2, 1 + len(ends)))
+    first, per_unit, columns = _TABLES[distribution.family](ends, distribution.parameter)
+    values = np.stack(columns, axis=-1)
     return Scoring(
         distribution.number,
         distribution.parameter,
@@ -323,17 +452,18 @@ def scoring_of(distribution: Distribution, levels: tuple[float, ...]) -> Scoring
         np.stack([values, slopes(values)], axis=-1),
         np.array([half_width(level) for level in levels]),
         np.array([2 / (1 - level) for level in levels]),
+        _constants(distribution.parameter) if distribution.family == "student_t" else np.zeros(3),
     )
 
 
 Table = tuple[float, float, list[Floats]]
 
 
-def _no_table(ends: Sequence[float]) -> Table:  # noqa: ARG001  others have some
-    return 0.0, 1.0, []
+def _no_table(ends: Sequence[float], parameter: float) -> Table:  # noqa: ARG001  others have one
+    return 0.0, 1.0, [np.zeros(2)] * (1 + len(ends))
 
 
-def _truncated_table(ends: Sequence[float]) -> Table:
+def _truncated_table(ends: Sequence[float], parameter: float) -> Table:  # noqa: ARG001  others have one
     """Return the table by log(mean^2 / variance - 1): the ratio before the truncation, and the quantiles."""
     low, high = (float(_truncated_place(np.float64(ratio))) for ratio in (LOWEST_RATIO, HIGHEST))
     places = np.linspace(low, high, NODES + 1)
@@ -361,7 +491,7 @@ def _quantiles(below: Floats, above: Floats) -> Floats:
     return np.array([normal.inv_cdf(low) if low < high else -normal.inv_cdf(high) for low, high in pairs])
 
 
-def _squared_table(ends: Sequence[float]) -> Table:
+def _squared_table(ends: Sequence[float], parameter: float) -> Table:  # noqa: ARG001  others have one
     """Return the table by std / (std + mean) of the normal N of which this is the square: the quantiles."""
     place = np.linspace(0, 1, NODES + 1)
     with np.errstate(divide="ignore"):
@@ -387,6 +517,73 @@ def _squared_quantiles(ratio: Floats, probability: float, normal: float) -> Floa
     return found
 
 
+def _gamma_table(ends: Sequence[float], parameter: float) -> Table:  # noqa: ARG001  others have one
+    """Return the table by std / (std + mean): the quantiles."""
+    place = np.linspace(0, 1, NODES + 1)
+    share = place[1:-1] / (1 - place[1:-1])
+    shape = share**-2
+    columns = [np.zeros(NODES + 1)]
+    for p in ends:
+        own = (_gamma_quantiles(shape, p) / shape - 1) / share
+        columns.append(np.array([quantile(p), *own, 0.0]))
+    return 0.0, NODES, columns
+
+
+@compiled
+def _gamma_quantiles(shape: Floats, probability: float) -> Floats:
+    """Return the quantiles of gamma distributions of scale 1, by bisection of the logarithm."""
+    found = np.empty(len(shape))
+    for i in range(len(shape)):
+        low, high = -LARGEST_EXPONENT, math.log(shape[i] + FAR * (1 + math.sqrt(shape[i])))
+        for _ in range(64):
+            middle = 0.5 * (low + high)
+            is_low = gamma_share(shape[i], math.exp(middle))[0] < probability
+            low, high = (middle, high) if is_low else (low, middle)
+        found[i] = math.exp(middle)
+    return found
+
+
+def _constants(degrees: float) -> Floats:
+    """Return density at 0, half the mean difference of two outcomes, and the log of the density of Student's t."""
+    half, lgamma = degrees / 2, math.lgamma
+    log_density = lgamma(half + 0.5) - lgamma(half) - 0.5 * math.log(math.pi * (degrees - 2))
+    log_beta = 2 * lgamma(half + 0.5) - 2 * lgamma(half) - 0.5 * math.log(math.pi)
+    log_beta += lgamma(degrees - 0.5) - lgamma(degrees)
+    spread = 2 * math.sqrt(degrees - 2) / (degrees - 1) * math.exp(log_beta)
+    return np.array([math.exp(log_density), spread, log_density])
+
+
+def _student_table(ends: Sequence[float], degrees: float) -> Table:
+    """Return the table by asinh(|z|): the share beyond |z|, by Gauss's rule in each step; and the quantiles."""
+    step, (at, weight) = REACH / STEPS, np.polynomial.legendre.leggauss(8)
+    places = np.arange(STEPS)[:, np.newaxis] * step + (at + 1) * step / 2
+    z = np.sinh(places)
+    density = _constants(degrees)[0] * (1 + z * z / (degrees - 2)) ** (-(degrees + 1) / 2)
+    parts = (density * np.cosh(places)) @ weight * step / 2
+    beyond = np.append(np.cumsum(parts[::-1])[::-1], 0.0)
+    quantiles = [math.copysign(np.sinh(_place_of_share(beyond, min(p, 1 - p)) * step), p - 0.5) for p in ends]
+    return 0.0, STEPS / REACH, [beyond, *(np.full(STEPS + 1, own) for own in quantiles)]
+
+
+def _place_of_share(beyond: Floats, share: float) -> float:
+    """Return the place, in steps, beyond which that share lies, by bisection of the interpolating cubic."""
+    values = beyond[:, np.newaxis]
+    table = np.stack([values, slopes(values)], axis=-1)
+    low, high = 0.0, float(len(beyond) - 1)
+    for _ in range(60):
+        middle = (low + high) / 2
+        step = min(int(middle), len(beyond) - 2)
+        low, high = (middle, high) if _cubic(table[step : step + 2, 0], middle - step) > share else (low, middle)
+    return (low + high) / 2
+
+
+def _cubic(ends: Floats, t: float) -> float:
+    """Return the cubic with these values and slopes, (2, 2), at both ends of a step."""
+    (low, at_low), (high, at_high) = ends
+    gap = high - low
+    return float(low + t * (at_low + t * ((3 * gap - 2 * at_low - at_high) + t * (at_low + at_high - 2 * gap))))
+
+
 def slopes(values: Floats) -> Floats:
     """Return the derivatives by the step of rows, (steps + 1, columns), by differences of the fourth order."""
     if len(values) < 5:
@@ -399,4 +596,10 @@ def slopes(values: Floats) -> Floats:
     return found
 
 
-_TABLES = {"truncated_normal": _truncated_table, "squared_normal": _squared_table}
+_TABLES = {
+    "lognormal": _no_table,
+    "truncated_normal": _truncated_table,
+    "squared_normal": _squared_table,
+    "gamma": _gamma_table,
+    "student_t": _student_table,
+}

@@ -310,7 +310,7 @@ def _in_units(tile: Tile, experiment: Experiment) -> Tile:
     layers = tile.rasters
     units = {
         one.name: one.units
-        or next((layers[layer].bands[n - 1].units for layer, n in tile.bands_of(one).items() if layer in ORIGIN), "")
+        or next((layers[layer].bands[n - 1].units for layer, n in tile.bands_of(one).items() if layer in _origin(one)), "")
         for one in tile.variables
     }
     variables = {layer: tile.variables_of(layer) for layer in layers}
@@ -319,6 +319,11 @@ def _in_units(tile: Tile, experiment: Experiment) -> Tile:
     of_arrays = (note for raster in layers.values() if raster.array for note in raster.array.notes)
     notes = (*tile.notes, *dict.fromkeys(of_arrays), *notes)
     return replace(tile if same else tile.with_rasters(rasters), notes=notes)
+
+
+def _origin(variable: Variable) -> tuple[str, ...]:
+    """Return the layers whose unit is that of a variable for which none is written."""
+    return ORIGIN[1:] if variable.transform else ORIGIN
 
 
 def _predictions_of(

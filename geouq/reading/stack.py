@@ -8,6 +8,7 @@ import xarray as xr
 from numpy.typing import NDArray
 
 from geouq.config import Configuration, Experiment, load_experiment
+from geouq.config.variables import not_normal
 from geouq.core.errors import ConfigError, DataError, require_type
 from geouq.core.grid import Grid, Window
 from geouq.rasters.catalog import Tile, find_tiles
@@ -44,7 +45,7 @@ def open_stack(experiment: Tile | Configuration, tile: str | None = None, *, chu
     Raises
     ------
     ConfigError
-        If the configuration is wrong, or there is no tile of that name.
+        If the configuration is wrong, there is no tile of that name, or a variable is not normally distributed.
     DataError
         If the tile cannot be read.
     ArgumentError
@@ -59,6 +60,11 @@ def open_stack(experiment: Tile | Configuration, tile: str | None = None, *, chu
     if chunk < 1:
         raise ConfigError(f"chunk={chunk}: give a side of at least one pixel")
     found = experiment if isinstance(experiment, Tile) else _named(load_experiment(experiment), tile)
+    if name := not_normal(found.variables):
+        raise ConfigError(
+            f"variable {name} has a distribution or a transform, but what is computed of a stack is of normal forecasts; "
+            "run the configuration, or give the layers as they are stored to geouq.summarize(..., distribution=...)"
+        )
     windows = [list(row) for row in _rows_of_windows(found.grid, chunk)]
     blocks = da.block([[_block(found, window) for window in row] for row in windows])
     dims = ("variable", "y", "x")

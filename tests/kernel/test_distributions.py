@@ -50,7 +50,29 @@ def sqrt(rng, n=N):
     return (mean, std**2), stats.ncx2(1, (mean / std) ** 2, scale=std**2), None
 
 
+def gamma(rng, n=N):
+    mean = rng.gamma(2, 20, n)
+    share = np.exp(rng.uniform(np.log(0.01), np.log(3), n))
+    shape, scale = share**-2, mean * share**2
+    law = stats.gamma(shape, scale=scale)
+    return (mean, (share * mean) ** 2), law, lambda y: scoringrules.crps_gamma(y, shape, 1 / scale)
+
+
+def student_t(degrees):
+    def of(rng, n=N):
+        mean, std = rng.normal(0, 20, n), rng.gamma(2, 2, n)
+        scale = std * np.sqrt((degrees - 2) / degrees)
+        law = stats.t(degrees, loc=mean, scale=scale)
+        return (mean, std**2), law, lambda y: scoringrules.crps_t(y, degrees, mean, scale)
+
+    return of
+
+
 LAWS = {
+    "gamma": (gamma, {"distribution": "gamma"}),
+    "student_t 2.5": (student_t(2.5), {"distribution": "student_t", "degrees": 2.5}),
+    "student_t 5": (student_t(5.0), {"distribution": "student_t", "degrees": 5}),
+    "student_t 200": (student_t(200.0), {"distribution": "student_t", "degrees": 200}),
     "lognormal": (lognormal, {"distribution": "lognormal"}),
     "truncated_normal": (truncated_normal, {"distribution": "truncated_normal"}),
     "log": (log, {"transform": "log"}),
@@ -114,8 +136,8 @@ def test_ends_of_intervals_are_quantiles(case, level):
     low, high = pixel_ends(scoring, level, mean, variance)
 
     p, std = (1 + LEVELS[level]) / 2, np.sqrt(variance)
-    np.testing.assert_allclose(low / std, law.ppf(1 - p) / std, atol=1e-9)
-    np.testing.assert_allclose(high / std, law.ppf(p) / std, atol=1e-9)
+    np.testing.assert_allclose((low - mean) / std, (law.ppf(1 - p) - mean) / std, atol=3e-9)
+    np.testing.assert_allclose((high - mean) / std, (law.ppf(p) - mean) / std, atol=3e-9)
 
 
 @pytest.mark.parametrize("weighted", [False, True])
@@ -146,6 +168,7 @@ def test_a_summary_has_the_means_over_its_pixels(case, weighted):
         low, high = pixel_ends(scoring, i, mean, variance)
         missed = np.maximum(low - truth, 0) + np.maximum(truth - high, 0)
         score = of(high - low + 2 / (1 - level) * missed)
-        assert geouq.coverage(found, level=level) == pytest.approx(of((truth >= low) & (truth <= high)), abs=1e-12)
+        inside = np.abs(law.cdf(truth) - 0.5) <= level / 2
+        assert geouq.coverage(found, level=level) == pytest.approx(of(inside), abs=1e-12)
         assert geouq.width(found, level=level) == pytest.approx(of(high - low), rel=1e-12)
         assert geouq.interval_score(found, level=level) == pytest.approx(score, rel=1e-12)

@@ -28,6 +28,16 @@ def truncated_normal(rng):
     return mean, std, truth
 
 
+def gamma(rng):
+    mean, share = rng.uniform(5, 50, SHAPE), rng.uniform(0.1, 1, SHAPE)
+    return mean, share * mean, rng.gamma(share**-2, mean * share**2)
+
+
+def student_t(rng):
+    mean, std = rng.uniform(5, 50, SHAPE), rng.uniform(1, 5, SHAPE)
+    return mean, std, mean + std * np.sqrt(3 / 5) * rng.standard_t(5, SHAPE)
+
+
 def transformed(back):
     def of(rng):
         mean, std = rng.uniform(0.5, 2, SHAPE), rng.uniform(0.2, 0.8, SHAPE)
@@ -39,6 +49,8 @@ def transformed(back):
 FORECASTS = {
     "distribution: lognormal": lognormal,
     "distribution: truncated_normal": truncated_normal,
+    "distribution: gamma": gamma,
+    "distribution: student_t, degrees: 5": student_t,
     "transform: log": transformed(np.exp),
     "transform: log1p": transformed(np.expm1),
     "transform: sqrt": transformed(np.square),
@@ -91,7 +103,7 @@ def test_taken_as_normal_they_do_not(run):
 
 
 def test_maps_of_pixels_are_those_of_the_distribution(how, run):
-    folder = run(how, "output: {maps: [cells, pit, crps, covered]}\n")
+    folder = run(how, "output: {maps: [cells, pit, crps, covered_90]}\n")
 
     found = numbers(folder)
     maps = {}
