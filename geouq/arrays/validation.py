@@ -16,8 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from geouq.arrays.arguments import (
-    as_distribution,
     as_count,
+    as_distribution,
     as_mapping,
     as_number,
     as_numbers,
@@ -334,9 +334,7 @@ def _points(layers: Mapping[str, NDArray[Any]], settings: Settings) -> Points:
         variance = std * np.abs(std)
     mean, status = layers["mean"], NO_STATUS
     if not settings.distribution.is_normal:
-        m, v = on_real_scale(
-            settings.distribution, Decoded(mean, None, NO_STATUS), Decoded(variance, None, NO_STATUS)
-        )
+        m, v = on_real_scale(settings.distribution, Decoded(mean, None, NO_STATUS), Decoded(variance, None, NO_STATUS))
         mean, variance, status = m.values, v.values, m.status
     if "truth_variance" in layers:
         variance = _with_that_of_truth(variance, layers["truth_variance"])

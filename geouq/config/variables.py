@@ -74,6 +74,16 @@ class VariableSettings(LayerBands):
         """Return the distribution that the predicted mean and variance stand for."""
         return TRANSFORMS[self.transform] if self.transform else distribution_of(self.distribution, self.degrees)
 
+    @property
+    def how_distributed(self) -> str:
+        """Return what mean and std are taken as, for people; empty for a normal forecast."""
+        if self.transform:
+            return f"mean and std are taken as those of a normal forecast of {self.transform} of the variable"
+        if self.distribution == "truncated_normal":
+            return "mean and std are taken as those of a normal distribution before its truncation at 0"
+        name = str(self.distributed)
+        return "" if self.distributed.is_normal else f"mean and std are taken as those of a {name} distribution"
+
 
 class Variable(VariableSettings):
     """A variable with its band, which is settled; of several models, the variable of one of them.
@@ -111,7 +121,9 @@ class Variable(VariableSettings):
         return self.truth_variance if isinstance(self.truth_variance, float) else None
 
 
-NORMAL_ALONE = "has a distribution or a transform, and corrections are of normal forecasts alone; leave recalibration out"
+NORMAL_ALONE = (
+    "has a distribution or a transform, and corrections are of normal forecasts alone; leave recalibration out"
+)
 
 
 def not_normal(variables: Sequence[Variable]) -> str:

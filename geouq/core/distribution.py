@@ -51,10 +51,10 @@ class Distribution:
         return replace(self, of_normal=False)
 
     def __str__(self) -> str:
-        text = self.family.replace("_", " ")
         if self.family == "student_t":
-            return f"{text} with {self.parameter:g} degrees of freedom"
-        return f"{text} shifted by {-self.parameter:g}" if self.parameter else text
+            return f"Student t ({self.parameter:g} degrees of freedom)"
+        text = self.family.replace("_", " ").replace("lognormal", "log-normal")
+        return f"{text} (shifted by {-self.parameter:g})" if self.parameter else text
 
 
 NORMAL = Distribution()
@@ -71,10 +71,8 @@ def distribution_of(name: str, degrees: float | None = None) -> Distribution:
     >>> distribution_of("student_t", 5.0)
     Distribution(family='student_t', parameter=5.0, of_normal=False)
     """
-    if name == "student_t":
-        return Distribution(name, 0.0 if degrees is None else degrees)
     family = next(own for own in FAMILIES if own == name)
-    return Distribution(family, of_normal=name == "truncated_normal")
+    return Distribution(family, degrees or 0.0, of_normal=family == "truncated_normal")
 
 
 def real_moments(distribution: Distribution, mean: Floats, variance: Floats) -> tuple[Floats, Floats]:

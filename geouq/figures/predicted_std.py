@@ -118,9 +118,10 @@ ACROSS, DOWN, PLACES = 60, 60, 4
 def error_by_std_figure(summary: Summary, *, title: str, units: str, width: float | None = None) -> Figure:
     """Density of |error| against the predicted std, with quantiles of |error| in 20 groups of pixels of like std.
 
-    Dashed lines are the quantiles that calibrated normal forecasts would have, so full lines above them
-    show errors larger than predicted; other distributions have none. Drawn from the pixels counted by variance and |z|, in classes of 1 part in 12
-    of |z|: |error| is |z| std, spread evenly over its class. Raises SummaryError where the summary keeps no ordering.
+    Dashed lines are the quantiles that calibrated normal forecasts would have, so full lines above them show errors
+    larger than predicted; forecasts of other distributions have none. Drawn from the pixels counted by variance and
+    |z|, in classes of 1 part in 12 of |z|: |error| is |z| std, spread evenly over its class. Raises SummaryError where
+    the summary keeps no ordering.
     """
     figure = panel_figure(title, width, 1.15)
     if not summary.n:

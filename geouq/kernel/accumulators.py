@@ -57,7 +57,8 @@ class Scratch(NamedTuple):
     takes what lies beyond a slab's end. bins (3, fine bins): n, error and std of a cell by bin of the fine z histogram.
     truth, mean, variance are as they come; bits are those of the variance, layout what they mean (`layout_of`).
     smallest (1): the smallest variance whose exponent is whole. grouped_by (groupings): places in `GROUPED_BY`, -1 for
-    the auxiliary layers. pit, crps, nll, and the ends low and high of an interval: empty of normal distributions.
+    the auxiliary layers. pit, crps, nll, the ends low and high of an interval, and what these need (within,
+    scale): empty of normal distributions.
     """
 
     truth: Reals
@@ -94,6 +95,8 @@ class Scratch(NamedTuple):
     nll: Floats
     low: Floats
     high: Floats
+    within: Floats
+    scale: Floats
 
 
 class CellSums(NamedTuple):
@@ -184,7 +187,7 @@ def new_scratch(
     scored : whether each pixel is scored, as those of distributions other than the normal one are.
     """
     size = SLAB + EIGHT  # compaction writes ahead, and the last pixels are filled up to four
-    room, scores = size if weighted else 0, [aligned(size if scored else 0) for _ in range(5)]
+    room, scores = size if weighted else 0, [aligned(size if scored else 0) for _ in range(7)]
     variance, mantissa, layout = aligned(size, dtype), aligned(size, dtype), layout_of(dtype)
     extremes = np.zeros(2, dtype)
     return Scratch(
@@ -222,6 +225,8 @@ def new_scratch(
         nll=scores[2],
         low=scores[3],
         high=scores[4],
+        within=scores[5],
+        scale=scores[6],
     )
 
 

@@ -16,7 +16,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from geouq.core.compiled import compiled, entry, inlined_fused
+from geouq.core.compiled import compiled, entry, inlined, inlined_fused, inlined_reordered
 from geouq.core.distribution import FAMILIES, LOWEST_RATIO, Distribution, truncated_moments
 from geouq.core.gaussian import INV_SQRT_PI, LOG_2PI, SQRT_HALF, cdf, half_width, quantile
 from geouq.kernel.mixture import exp_below_zero, share_beyond
@@ -67,7 +67,13 @@ TEMME = tuple(
             *(1.1082654115347302e-5, -2.3965051138672967e-7, -7.5618016718839764e-5, 2.6772063206283885e-4),
             *(-4.6918949439525571e-4, 2.2947209362139918e-4, 6.4943415637860082e-4),
         ),
-        (6.6414982154651222e-5, -1.4638452578843418e-6, -2.9907248030319018e-4, 7.8403922172006663e-4, -8.618882909167117e-4),
+        (
+            6.6414982154651222e-5,
+            -1.4638452578843418e-6,
+            -2.9907248030319018e-4,
+            7.8403922172006663e-4,
+            -8.618882909167117e-4,
+        ),
         (-1.9932570516188848e-4, 2.7727532449593921e-4, -6.9728137583658578e-5, -3.3679855336635815e-4),
     )
 )
@@ -125,7 +131,8 @@ def log_of_one_and(x):
     """Return log(1 + x) for x >= 0, with all digits where x is small."""
     total = 1.0 + x
     rest = total - 1.0
-    return x if rest == 0 else log_of(total) * (x / rest)
+    found = log_of(total) * (x / (1.0 if rest == 0 else rest))
+    return x if rest == 0 else found
 
 
 @inlined_fused
@@ -137,34 +144,43 @@ def share_below(z):
 
 @inlined_fused
 def lognormal(shift, mean, variance, truth):
-    """PIT, CRPS and NLL of a log-normal X + shift."""
+    """PIT, CRPS and NLL of a log-normal X + shift; its median, and the std of its logarithm.
+
+    exp of half the square of that std is the root of 1 + variance / mean^2, which spares exponentials.
+    """
     m, y = mean + shift, truth + shift
-    square = log_of_one_and(variance / (m * m))
-    scale, inside = math.sqrt(square), y > 0
-    log_truth = log_of(y)
-    z = (log_truth - (log_of(m) - 0.5 * square)) / scale
+    relative = variance / (m * m)
+    square = log_of_one_and(relative)
+    scale, inside, root = math.sqrt(square), y > 0, math.sqrt(1.0 + relative)
+    y = y if inside else m
+    z = (log_of(y / m) + 0.5 * square) / scale
     w = min(max(z, -FAR), FAR)
-    pit = share_below(w) if inside else 0.0
-    beside = share_below(w - scale) if inside else 0.0
-    crps = (y - m) * (2.0 * pit - 1.0) + 2.0 * m * ((pit - beside) - (share_below(scale * SQRT_HALF) - 0.5))
-    nll = log_truth + 0.5 * (log_of(square) + LOG_2PI + z * z)
-    return pit, crps, nll if inside else np.inf
+    bell, away = exp_below_zero(-0.5 * w * w), w - scale
+    pit, beside = share_beyond(w, bell), share_beyond(away, min(bell * (y / m), 1.0))
+    pit, beside = pit if w < 0 else 1.0 - pit, beside if away < 0 else 1.0 - beside
+    pit, beside = pit if inside else 0.0, beside if inside else 0.0
+    half = 0.5 - share_beyond(scale * SQRT_HALF, 1.0 / math.sqrt(root))
+    crps = (truth - mean) * (2.0 * pit - 1.0) + 2.0 * m * ((pit - beside) - half)
+    nll = log_of(y * scale) + 0.5 * (LOG_2PI + z * z)
+    return pit, crps, nll if inside else np.inf, m / root, scale
 
 
 @inlined_fused
 def truncated(ratio, mean, variance, truth):
     """PIT, CRPS and NLL of a normal distribution truncated at 0; ratio : its mean / std before the truncation."""
     bell = exp_below_zero(-0.5 * ratio * ratio)
-    share, beyond = share_beyond(ratio, bell), 0.0
+    share = share_beyond(ratio, bell)
     share = share if ratio < 0 else 1.0 - share
-    hazard = INV_SQRT_2PI * bell / share
+    inverse = 1.0 / share
+    hazard = INV_SQRT_2PI * bell * inverse
     scale = math.sqrt(variance / (1.0 - hazard * (ratio + hazard)))
-    z = max((truth - (mean - scale * hazard)) / scale, -ratio)
+    z = max((truth - mean) / scale + hazard, -ratio)
     bell_at = exp_below_zero(-0.5 * z * z)
     beyond = share_beyond(z, bell_at)
-    beyond = (1.0 - beyond if z < 0 else beyond) / share
-    both = share_below(ratio * SQRT_2)
-    within = z * (1.0 - 2.0 * beyond) + (2.0 * INV_SQRT_2PI * bell_at - INV_SQRT_PI * both / share) / share
+    beyond = (1.0 - beyond if z < 0 else beyond) * inverse
+    both = share_beyond(ratio * SQRT_2, bell * bell)
+    both = both if ratio < 0 else 1.0 - both
+    within = z * (1.0 - 2.0 * beyond) + (2.0 * INV_SQRT_2PI * bell_at - INV_SQRT_PI * both * inverse) * inverse
     nll = 0.5 * (z * z + LOG_2PI) + log_of(scale * share)
     pit = min(max(1.0 - beyond, 0.0), 1.0)
     return pit if truth > 0 else 0.0, scale * within + max(-truth, 0.0), nll if truth >= 0 else np.inf
@@ -192,8 +208,10 @@ def squared(mean, variance, truth):
     density_high, density_low = INV_SQRT_2PI * bell_high, INV_SQRT_2PI * bell_low
     part = (m * m + v) * pit - v * (high * density_high - low * density_low) - 2 * m * s * (density_high - density_low)
     ratio = m / s
-    spread = INV_SQRT_PI * s * (
-        2 * m * (1.0 - 2.0 * share_below(-SQRT_2 * ratio)) + 2 * INV_SQRT_PI * s * exp_below_zero(-ratio * ratio)
+    spread = (
+        INV_SQRT_PI
+        * s
+        * (2 * m * (1.0 - 2.0 * share_below(-SQRT_2 * ratio)) + 2 * INV_SQRT_PI * s * exp_below_zero(-ratio * ratio))
     )
     crps = mean - truth + 2.0 * (y * pit - part) - spread
     nll = 0.5 * LOG_2PI + log_of(2.0 * root * s) + 0.5 * high * high
@@ -206,8 +224,8 @@ def beyond_one(ratio):
     """Return ratio - 1 - log(ratio), with all digits where the ratio is near 1."""
     away = ratio - 1.0
     s = away / (2.0 + away)
-    near = s * (away - 2.0 * s * s * away_from_one(s * s))
-    return near if abs(away) < 0.5 else away - log_of(ratio)
+    near, far = s * (away - 2.0 * s * s * away_from_one(s * s)), away - log_of(ratio)
+    return near if abs(away) < 0.5 else far
 
 
 @inlined_fused
@@ -258,13 +276,18 @@ def gamma(mean, variance, truth):
 
 
 @inlined_fused
-def student(scoring, mean, variance, truth):
-    """PIT, CRPS and NLL of Student's t; the table has what lies beyond |z|, by asinh(|z|)."""
+def student_place(mean, variance, truth):
+    """Place in the table of Student's t, asinh(|z|)."""
+    size = abs(truth - mean) / math.sqrt(variance)
+    return log_of(size + math.sqrt(1.0 + size * size))
+
+
+@inlined_fused
+def student(scoring, beyond, mean, variance, truth):
+    """PIT, CRPS and NLL of Student's t, of which that share lies beyond |z|."""
     degrees, std = scoring.parameter, math.sqrt(variance)
     z = (truth - mean) / std
     size = abs(z)
-    step, t = step_of(scoring, log_of(size + math.sqrt(1.0 + size * size)))
-    beyond = interpolated(scoring.table, step, t, 0)
     square = z * z / (degrees - 2.0)
     falling = log_of_one_and(square)
     density = scoring.constants[0] * exp_of(-0.5 * (degrees + 1.0) * falling)
@@ -284,7 +307,7 @@ def truncated_place(mean, variance):
 def step_of(scoring, place):
     """Step of the table in which a place lies, and how far from its start in steps."""
     away = min(max((place - scoring.first) * scoring.per_unit, 0.0), scoring.table.shape[0] - 1.0)
-    step = min(np.int64(away), scoring.table.shape[0] - 2)
+    step = min(np.int32(away), np.int32(scoring.table.shape[0] - 2))
     return step, away - step
 
 
@@ -300,23 +323,29 @@ def interpolated(table, step, t, column):
 @inlined_fused
 def truncated_ratio(scoring, mean, variance):
     """Mean / std, before the truncation at 0, of the normal distribution of which the rest has these moments."""
-    square = mean * mean / variance
-    step, t = step_of(scoring, truncated_place(mean, variance))
-    found = interpolated(scoring.table, step, t, 0)
-    return math.sqrt(square) if square > HIGHEST * HIGHEST else found
+    found, far = looked_up(scoring, truncated_place(mean, variance)), mean / math.sqrt(variance)
+    return far if far > HIGHEST else found
+
+
+@inlined_fused
+def looked_up(scoring, place):
+    """Return what the first column of the table has at a place."""
+    step, t = step_of(scoring, place)
+    return interpolated(scoring.table, step, t, 0)
 
 
 @inlined_fused
 def scores_of(scoring, mean, variance, truth):
     """PIT, CRPS and NLL of one pixel."""
     if scoring.family == LOGNORMAL:
-        return lognormal(scoring.parameter, mean, variance, truth)
+        return lognormal(scoring.parameter, mean, variance, truth)[:3]
     if scoring.family == TRUNCATED:
         return truncated(truncated_ratio(scoring, mean, variance), mean, variance, truth)
     if scoring.family == GAMMA:
         return gamma(mean, variance, truth)
     if scoring.family == STUDENT:
-        return student(scoring, mean, variance, truth)
+        beyond = looked_up(scoring, student_place(mean, variance, truth))
+        return student(scoring, beyond, mean, variance, truth)
     return squared(mean, variance, truth)
 
 
@@ -339,10 +368,9 @@ def place_of(scoring, mean, variance):
 def ends_of(scoring, level, mean, variance):
     """Lower and upper end of the central interval of a level, by its number, of one pixel."""
     if scoring.family == LOGNORMAL:
-        m, half = mean + scoring.parameter, scoring.half_width[level]
-        square = log_of_one_and(variance / (m * m))
-        middle, factor = m * exp_of(-0.5 * square), exp_of(half * math.sqrt(square))
-        return middle / factor - scoring.parameter, middle * factor - scoring.parameter
+        _, _, _, median, scale = lognormal(scoring.parameter, mean, variance, mean)
+        factor = exp_of(scoring.half_width[level] * scale)
+        return median / factor - scoring.parameter, median * factor - scoring.parameter
     step, t = step_of(scoring, place_of(scoring, mean, variance))
     std, column = math.sqrt(variance), 1 + 2 * level
     low = mean + std * interpolated(scoring.table, step, t, column)
@@ -352,67 +380,142 @@ def ends_of(scoring, level, mean, variance):
 @entry
 def add_distribution(n, scratch, scoring, lattice, cells, cell):
     """Add the scores of the n pixels in the buffers to a cell, and put each pixel in the bucket of its PIT."""
-    pit, bucket, weighted = scratch.pit, scratch.bucket, len(scratch.weight) > 0
-    sums, last = cells.sums[cell], np.uint32(len(lattice.first) - 1)
+    pit, bucket, sums = scratch.pit, scratch.bucket, cells.sums[cell]
+    last = np.int32(len(lattice.first) - 1)
+    _fill_places(n, scratch, scoring)
     _fill(n, scratch, scoring)
-    crps, nll, first, second = 0.0, 0.0, 0.0, 0.0
     for i in range(n):
-        w, away = scratch.weight[i] if weighted else 1.0, pit[i] - 0.5
-        crps += w * scratch.crps[i]
-        nll += w * scratch.nll[i]
-        first += w * away
-        second += w * away * away
-        bucket[i] = min(np.uint32(np.int32(pit[i] * lattice.per_unit)), last)
+        bucket[i] = min(np.int32(pit[i] * lattice.per_unit), last)
+    crps, nll, first, second = _sums_of_scores(n, scratch)
     sums[CRPS] += crps
     sums[NLL] += nll
     sums[PIT] += first
     sums[PIT_SQUARE] += second
     for level in range(len(scoring.half_width)):
-        width, missed = 0.0, 0.0
         _fill_ends(n, scratch, scoring, level)
-        for i in range(n):
-            w, low, high, truth = scratch.weight[i] if weighted else 1.0, scratch.low[i], scratch.high[i], scratch.truth[i]
-            width += w * (high - low)
-            missed += w * (max(low - truth, 0.0) + max(truth - high, 0.0))
+        width, missed = _sums_of_ends(n, scratch)
         cells.widths[cell, level] += width
         cells.interval_scores[cell, level] += width + scoring.penalty[level] * missed
 
 
+@inlined_reordered
+def _sums_of_scores(n, scratch):
+    """Weighted sums of CRPS, NLL, PIT - 1/2 and the square of that."""
+    crps, nll, first, second, weighted = 0.0, 0.0, 0.0, 0.0, len(scratch.weight) > 0
+    for i in range(n):
+        w, away = scratch.weight[i] if weighted else 1.0, scratch.pit[i] - 0.5
+        crps += w * scratch.crps[i]
+        nll += w * scratch.nll[i]
+        first += w * away
+        second += w * away * away
+    return crps, nll, first, second
+
+
+@inlined_reordered
+def _sums_of_ends(n, scratch):
+    """Weighted sums of the width of an interval, and of what the truth lies outside."""
+    width, missed, weighted = 0.0, 0.0, len(scratch.weight) > 0
+    for i in range(n):
+        w, low, high = scratch.weight[i] if weighted else 1.0, scratch.low[i], scratch.high[i]
+        truth = np.float64(scratch.truth[i])
+        width += w * (high - low)
+        missed += w * (max(low - truth, 0.0) + max(truth - high, 0.0))
+    return width, missed
+
+
 @inlined_fused
+def _fill_places(n, scratch, scoring):
+    """Fill in the place of each pixel in the table, and what its first column has there, which `_fill` needs.
+
+    Each loop does one thing, as loops that look up do not use the lanes.
+    """
+    mean, variance, truth, place = scratch.mean, scratch.variance, scratch.truth, scratch.high
+    if scoring.family == LOGNORMAL:
+        return
+    for i in range(n):
+        m, v = np.float64(mean[i]), np.float64(variance[i])
+        if scoring.family == STUDENT:
+            place[i] = student_place(m, v, np.float64(truth[i]))
+        else:
+            place[i] = place_of(scoring, m, v)
+    for i in range(n):
+        scratch.place[i], scratch.within[i] = step_of(scoring, place[i])
+    for i in range(n):
+        scratch.low[i] = interpolated(scoring.table, scratch.place[i], scratch.within[i], 0)
+
+
+@inlined
 def _fill(n, scratch, scoring):
     """Fill in PIT, CRPS and NLL of the pixels in the buffers; a loop for each family, which then uses the lanes."""
-    mean, variance, truth, pit, crps, nll = (
-        scratch.mean, scratch.variance, scratch.truth, scratch.pit, scratch.crps, scratch.nll,
-    )  # fmt: skip
     if scoring.family == LOGNORMAL:
-        for i in range(n):
-            m, v, y = np.float64(mean[i]), np.float64(variance[i]), np.float64(truth[i])
-            pit[i], crps[i], nll[i] = lognormal(scoring.parameter, m, v, y)
+        _fill_lognormal(n, scratch, scoring)
     elif scoring.family == TRUNCATED:
-        for i in range(n):
-            m, v, y = np.float64(mean[i]), np.float64(variance[i]), np.float64(truth[i])
-            pit[i], crps[i], nll[i] = truncated(truncated_ratio(scoring, m, v), m, v, y)
+        _fill_truncated(n, scratch)
     elif scoring.family == GAMMA:
-        for i in range(n):
-            m, v, y = np.float64(mean[i]), np.float64(variance[i]), np.float64(truth[i])
-            pit[i], crps[i], nll[i] = gamma(m, v, y)
+        _fill_gamma(n, scratch)
     elif scoring.family == STUDENT:
-        for i in range(n):
-            m, v, y = np.float64(mean[i]), np.float64(variance[i]), np.float64(truth[i])
-            pit[i], crps[i], nll[i] = student(scoring, m, v, y)
+        _fill_student(n, scratch, scoring)
     else:
-        for i in range(n):
-            m, v, y = np.float64(mean[i]), np.float64(variance[i]), np.float64(truth[i])
-            pit[i], crps[i], nll[i] = squared(m, v, y)
+        _fill_squared(n, scratch)
+
+
+@inlined_fused
+def _fill_lognormal(n, scratch, scoring):
+    for i in range(n):
+        scratch.pit[i], scratch.crps[i], scratch.nll[i], scratch.within[i], scratch.scale[i] = lognormal(
+            scoring.parameter, *_moments(scratch, i)
+        )
+
+
+@inlined_fused
+def _fill_truncated(n, scratch):
+    for i in range(n):
+        m, v, y = _moments(scratch, i)
+        far = m / scratch.std[i]
+        ratio = far if far > HIGHEST else scratch.low[i]
+        scratch.pit[i], scratch.crps[i], scratch.nll[i] = truncated(ratio, m, v, y)
+
+
+@inlined_fused
+def _fill_gamma(n, scratch):
+    for i in range(n):
+        scratch.pit[i], scratch.crps[i], scratch.nll[i] = gamma(*_moments(scratch, i))
+
+
+@inlined_fused
+def _fill_student(n, scratch, scoring):
+    for i in range(n):
+        m, v, y = _moments(scratch, i)
+        scratch.pit[i], scratch.crps[i], scratch.nll[i] = student(scoring, scratch.low[i], m, v, y)
+
+
+@inlined_fused
+def _fill_squared(n, scratch):
+    for i in range(n):
+        scratch.pit[i], scratch.crps[i], scratch.nll[i] = squared(*_moments(scratch, i))
+
+
+@inlined
+def _moments(scratch, i):
+    """Mean, variance and truth of a pixel."""
+    return np.float64(scratch.mean[i]), np.float64(scratch.variance[i]), np.float64(scratch.truth[i])
 
 
 @inlined_fused
 def _fill_ends(n, scratch, scoring, level):
     """Fill in the ends of the central interval of a level."""
-    for i in range(n):
-        scratch.low[i], scratch.high[i] = ends_of(
-            scoring, level, np.float64(scratch.mean[i]), np.float64(scratch.variance[i])
-        )
+    low, high, first, second = scratch.low, scratch.high, scratch.within, scratch.scale
+    if scoring.family == LOGNORMAL:
+        shift, half = scoring.parameter, scoring.half_width[level]
+        for i in range(n):
+            factor = exp_of(half * second[i])
+            low[i], high[i] = first[i] / factor - shift, first[i] * factor - shift
+    else:
+        table, column = scoring.table, 1 + 2 * level
+        for i in range(n):
+            mean, std, step = np.float64(scratch.mean[i]), scratch.std[i], scratch.place[i]
+            low[i] = mean + std * interpolated(table, step, first[i], column)
+            high[i] = mean + std * interpolated(table, step, first[i], column + 1)
 
 
 @compiled
@@ -465,7 +568,7 @@ def _no_table(ends: Sequence[float], parameter: float) -> Table:  # noqa: ARG001
 
 def _truncated_table(ends: Sequence[float], parameter: float) -> Table:  # noqa: ARG001  others have one
     """Return the table by log(mean^2 / variance - 1): the ratio before the truncation, and the quantiles."""
-    low, high = (float(_truncated_place(np.float64(ratio))) for ratio in (LOWEST_RATIO, HIGHEST))
+    low, high = _truncated_place(np.array([LOWEST_RATIO, HIGHEST])).tolist()
     places = np.linspace(low, high, NODES + 1)
     below, above = np.full(len(places), LOWEST_RATIO - 1), np.full(len(places), HIGHEST + 1)
     for _ in range(60):

@@ -92,7 +92,9 @@ def add_grouped(
             if value != value or not _counts(pixels, limits, p):  # noqa: PLR0124  is it NaN
                 continue
             key = np.int64(value) + POSITIVE if are_codes else _key_of_value(value)
-            counts[key * width + _outside(pixels, p, lattice, scoring)] += pixels.weight[p] if pixels.weight.size > 0 else 1.0
+            counts[key * width + _outside(pixels, p, lattice, scoring)] += (
+                pixels.weight[p] if pixels.weight.size > 0 else 1.0
+            )
             touched[key // BLOCK] = 1
 
 

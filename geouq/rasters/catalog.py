@@ -310,14 +310,17 @@ def _in_units(tile: Tile, experiment: Experiment) -> Tile:
     layers = tile.rasters
     units = {
         one.name: one.units
-        or next((layers[layer].bands[n - 1].units for layer, n in tile.bands_of(one).items() if layer in _origin(one)), "")
+        or next(
+            (layers[layer].bands[n - 1].units for layer, n in tile.bands_of(one).items() if layer in _origin(one)), ""
+        )
         for one in tile.variables
     }
     variables = {layer: tile.variables_of(layer) for layer in layers}
     rasters, notes = in_units_of(variables, layers, experiment.settings, units)
     same = all(rasters[layer] is raster for layer, raster in layers.items())
     of_arrays = (note for raster in layers.values() if raster.array for note in raster.array.notes)
-    notes = (*tile.notes, *dict.fromkeys(of_arrays), *notes)
+    others = [f"{one.variable}: {one.how_distributed}" for one in tile.variables if one.how_distributed]
+    notes = (*tile.notes, *dict.fromkeys((*of_arrays, *others)), *notes)
     return replace(tile if same else tile.with_rasters(rasters), notes=notes)
 
 

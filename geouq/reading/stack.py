@@ -62,7 +62,7 @@ def open_stack(experiment: Tile | Configuration, tile: str | None = None, *, chu
     found = experiment if isinstance(experiment, Tile) else _named(load_experiment(experiment), tile)
     if name := not_normal(found.variables):
         raise ConfigError(
-            f"variable {name} has a distribution or a transform, but what is computed of a stack is of normal forecasts; "
+            f"variable {name} has a distribution or a transform, but a stack is evaluated as a normal forecast; "
             "run the configuration, or give the layers as they are stored to geouq.summarize(..., distribution=...)"
         )
     windows = [list(row) for row in _rows_of_windows(found.grid, chunk)]

@@ -48,8 +48,8 @@ class Summary(Mapping[str, Statistic]):
         Nominal levels whose coverage and interval scores are kept.
     statistics : mapping of names to statistics
         Always `moments`, `interval_scores`, `z` and `variance`. If requested, or if the forecast has them, also
-        `coverage_by_truth` (mean, variance, or the name of a layer), `ordering`, `thresholds`, `given`, `widths` and `form`.
-        An absent statistic was not kept.
+        `coverage_by_truth` (mean, variance, or the name of a layer), `ordering`, `thresholds`, `given`,
+        `widths` and `form`. An absent statistic was not kept.
 
     Notes
     -----

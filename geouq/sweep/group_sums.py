@@ -35,8 +35,8 @@ from geouq.kernel import (
     sweep_boxes,
     sweep_gathered,
 )
-from geouq.kernel.places import gather, tile_places
 from geouq.kernel.distributions import Scoring, scoring_of
+from geouq.kernel.places import gather, tile_places
 from geouq.kernel.z_lattice import ZLattice, pit_lattice, z_lattice
 from geouq.reading.form_pixels import NO_LAYERS, add_form, taken
 from geouq.reading.variable_window import VariableWindow
@@ -188,9 +188,7 @@ def new_group_sum(
     sampled = new_sampled(form.sampled_members)
     few, added = FewPixels(wanted=settings.keeps_few and not swept), AddedStatistics(settings.added)
     pixels = [] if swept else None
-    return GroupSum(
-        distribution, group, across, weighted, kind, room, cells, totals, sampled, few, added, pixels
-    )
+    return GroupSum(distribution, group, across, weighted, kind, room, cells, totals, sampled, few, added, pixels)
 
 
 def emptied(group: GroupSum) -> VariablePart:

@@ -8,7 +8,6 @@ from scipy import integrate, stats
 import geouq
 from geouq.arrays.arguments import as_distribution
 from geouq.core.distribution import real_moments
-from geouq.core.errors import ConfigError
 from geouq.kernel.distributions import pixel_ends, pixel_scores, scoring_of
 
 LEVELS = (0.5, 0.8, 0.9, 0.99)

@@ -1,4 +1,4 @@
-"""Runs on GeoTIFFs of forecasts that are not normal: calibrated ones score calibrated, and nothing is taken as normal."""
+"""Runs on GeoTIFFs of forecasts that are not normal: calibrated ones score calibrated."""
 
 import numpy as np
 import pytest
@@ -116,3 +116,53 @@ def test_maps_of_pixels_are_those_of_the_distribution(how, run):
     assert maps["pit"].mean() == pytest.approx(found["pit_mean"], abs=1e-6)
     assert maps["crps"].mean() == pytest.approx(found["crps"], rel=1e-6)
     assert maps["covered_90"].mean() == pytest.approx(found["coverage_90"], abs=1e-9)
+
+
+def test_zones_of_a_class_raster_are_scored_alike(run, tmp_path, write_raster):
+    codes = np.ones(SHAPE, np.uint8)
+    codes[:, 64:] = 2
+    write_raster(tmp_path / "zones.tif", codes)
+
+    folder = run("distribution: gamma", "regions: {cover: {classes: zones.tif, names: {1: west, 2: east}}, one: [a]}\n")
+
+    rows = [
+        row for row in rows_of(folder / "tables/metrics.csv") if row["metric"] in ("coverage_90", "width_90", "crps")
+    ]
+    found = {(row["name"], row["metric"]): float(row["value"]) for row in rows}
+    for metric in ("coverage_90", "width_90", "crps"):
+        halves = [found[name, metric] for name in ("west", "east")]
+        assert np.mean(halves) == pytest.approx(found["all", metric], rel=1e-9)
+
+
+def test_truth_that_cannot_be_has_an_infinite_log_score_that_is_left_out(run, tmp_path):
+    def with_zero(rng):
+        mean, std, truth = lognormal(rng)
+        truth[0, 0] = 0
+        return mean, std, truth
+
+    found = numbers(run("distribution: lognormal", forecast=with_zero))
+
+    assert "nll" not in found or np.isinf(found["nll"])
+    assert np.isfinite(found["crps"])
+    assert found["coverage_90"] == pytest.approx(0.9, abs=0.01)
+
+
+def test_predictions_without_a_distribution_do_not_count(run):
+    def with_negative(rng):
+        mean, std, truth = lognormal(rng)
+        mean[:2] = -1
+        return mean, std, truth
+
+    folder = run("distribution: lognormal", forecast=with_negative)
+
+    rows = rows_of(folder / "tables/excluded.csv")
+    assert {(row["reason"], row["n"]) for row in rows} == {("not_a_distribution", str(2 * SHAPE[1]))}
+
+
+def test_a_run_that_is_not_normal_is_not_recalibrated(run, geouq):
+    run("distribution: lognormal")
+
+    refused = geouq("recalibrate", "results/x")
+
+    assert refused.exit_code == 2
+    assert "v has a distribution or a transform" in refused.output
