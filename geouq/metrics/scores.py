@@ -1,6 +1,6 @@
 """Proper scores: a forecaster does best by saying what it believes. All are means over pixels; lower is better.
 
-Brier scores judge the forecasts that the truth exceeds a threshold, P(y > t) = Phi((mean - t) / std) if they are normal.
+Brier scores judge the forecasts that the truth exceeds a threshold: of normal ones, P(y > t) = Phi((mean - t) / std).
 """
 
 import numpy as np

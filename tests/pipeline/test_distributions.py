@@ -134,15 +134,19 @@ def test_zones_of_a_class_raster_are_scored_alike(run, tmp_path, write_raster):
         assert np.mean(halves) == pytest.approx(found["all", metric], rel=1e-9)
 
 
-def test_truth_that_cannot_be_has_an_infinite_log_score_that_is_left_out(run, tmp_path):
+def test_truth_that_cannot_be_has_an_infinite_log_score_that_is_left_out(run):
     def with_zero(rng):
         mean, std, truth = lognormal(rng)
         truth[0, 0] = 0
         return mean, std, truth
 
-    found = numbers(run("distribution: lognormal", forecast=with_zero))
+    folder = run("distribution: lognormal", forecast=with_zero)
 
-    assert "nll" not in found or np.isinf(found["nll"])
+    found, rows = numbers(folder), rows_of(folder / "tables/metrics.csv")
+    assert "nll" not in found
+    reasons = {row["metric"]: row["ci_method"] for row in rows if row["level"] == "all" and not row["value"]}
+    assert reasons["nll"] == "a truth lies where the distribution has no density"
+    assert reasons["ence_excess"] == "of normal forecasts alone"
     assert np.isfinite(found["crps"])
     assert found["coverage_90"] == pytest.approx(0.9, abs=0.01)
 
