@@ -5,6 +5,9 @@ import pytest
 import rasterio
 from csv_rows import rows_of
 
+from geouq.core.errors import ConfigError
+from geouq.reading.stack import open_stack
+
 SHAPE = (96, 128)
 CONFIG = """\
 version: 1
@@ -170,3 +173,49 @@ def test_a_run_that_is_not_normal_is_not_recalibrated(run, geouq):
 
     assert refused.exit_code == 2
     assert "v has a distribution or a transform" in refused.output
+
+
+@pytest.fixture
+def scaled(tmp_path, write_raster):
+    """Integers of 100 log(1 + x) with nodata, as soil maps have them; the text of their configuration."""
+    rng = np.random.default_rng(1)
+    mean, std = rng.uniform(3.5, 5.5, SHAPE), rng.uniform(0.1, 0.4, SHAPE)
+    truth = np.expm1(mean + std * rng.standard_normal(SHAPE))
+    stored = [np.rint(100 * values).astype(np.int16) for values in (mean, std)]
+    stored[0][3, 4] = -9999
+    for name, values in zip("ms", stored, strict=True):
+        write_raster(tmp_path / f"a_{name}.tif", values, nodata=-9999)
+    write_raster(tmp_path / "a_y.tif", truth.astype(np.float32))
+    layer = '{{path: "{{{{tile}}}}_{}.tif", scale: 0.01{{more}}}}'
+    data = f'{{{{mean: {layer.format("m")}, std: {layer.format("s")}, truth: "{{{{tile}}}}_y.tif"}}}}'
+    return f"version: 1\nname: x\ndata: {data}\nvariables: {{{{v: {{{{transform: log1p, units: m}}}}}}}}\n"
+
+
+def test_values_are_scaled_before_they_are_transformed_back(scaled, tmp_path, geouq):
+    (tmp_path / "x.yaml").write_text(scaled.format(more=""))
+
+    done = geouq("run", "x.yaml", "--quiet")
+
+    assert done.exit_code == 0, done.output
+    found, folder = numbers(tmp_path / "results/x"), tmp_path / "results/x/tables"
+    assert found["coverage_90"] == pytest.approx(0.9, abs=0.015)
+    assert found["rmse"] > 10  # on the scale of the truth
+    assert [(row["reason"], row["n"]) for row in rows_of(folder / "excluded.csv")] == [("mean_nodata", "1")]
+    assert "mean and std are taken as those of a normal forecast of log1p of the variable" in (
+        tmp_path / "results/x/run.json"
+    ).read_text(encoding="utf-8")
+
+
+def test_a_unit_of_transformed_values_is_refused(scaled, tmp_path, geouq):
+    (tmp_path / "x.yaml").write_text(scaled.format(more=", units: cm"))
+
+    refused = geouq("check", "x.yaml")
+
+    assert "units 'cm' are of values with transform: log1p" in refused.output
+
+
+def test_a_stack_of_forecasts_that_are_not_normal_is_refused(scaled, tmp_path):
+    (tmp_path / "x.yaml").write_text(scaled.format(more=""))
+
+    with pytest.raises(ConfigError, match="variable v has a distribution or a transform"):
+        open_stack(tmp_path / "x.yaml")
