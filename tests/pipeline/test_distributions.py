@@ -15,6 +15,15 @@ name: x
 data: {{mean: "{{tile}}_m.tif", std: "{{tile}}_s.tif", truth: "{{tile}}_y.tif"}}
 variables: {{v: {{{how}, units: m}}}}
 """
+SCALED = """\
+version: 1
+name: x
+data:
+  mean: {path: "{tile}_m.tif", scale: 0.01}
+  std: {path: "{tile}_s.tif", scale: 0.01}
+  truth: "{tile}_y.tif"
+variables: {v: {transform: log1p, units: m}}
+"""
 
 
 def lognormal(rng):
@@ -186,13 +195,11 @@ def scaled(tmp_path, write_raster):
     for name, values in zip("ms", stored, strict=True):
         write_raster(tmp_path / f"a_{name}.tif", values, nodata=-9999)
     write_raster(tmp_path / "a_y.tif", truth.astype(np.float32))
-    layer = '{{path: "{{{{tile}}}}_{}.tif", scale: 0.01{{more}}}}'
-    data = f'{{{{mean: {layer.format("m")}, std: {layer.format("s")}, truth: "{{{{tile}}}}_y.tif"}}}}'
-    return f"version: 1\nname: x\ndata: {data}\nvariables: {{{{v: {{{{transform: log1p, units: m}}}}}}}}\n"
+    return SCALED
 
 
 def test_values_are_scaled_before_they_are_transformed_back(scaled, tmp_path, geouq):
-    (tmp_path / "x.yaml").write_text(scaled.format(more=""))
+    (tmp_path / "x.yaml").write_text(scaled)
 
     done = geouq("run", "x.yaml", "--quiet")
 
@@ -207,7 +214,7 @@ def test_values_are_scaled_before_they_are_transformed_back(scaled, tmp_path, ge
 
 
 def test_a_unit_of_transformed_values_is_refused(scaled, tmp_path, geouq):
-    (tmp_path / "x.yaml").write_text(scaled.format(more=", units: cm"))
+    (tmp_path / "x.yaml").write_text(scaled.replace("scale: 0.01", "scale: 0.01, units: cm"))
 
     refused = geouq("check", "x.yaml")
 
@@ -215,7 +222,7 @@ def test_a_unit_of_transformed_values_is_refused(scaled, tmp_path, geouq):
 
 
 def test_a_stack_of_forecasts_that_are_not_normal_is_refused(scaled, tmp_path):
-    (tmp_path / "x.yaml").write_text(scaled.format(more=""))
+    (tmp_path / "x.yaml").write_text(scaled)
 
     with pytest.raises(ConfigError, match="variable v has a distribution or a transform"):
         open_stack(tmp_path / "x.yaml")
