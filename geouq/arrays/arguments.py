@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeGuard
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
+from geouq.core.distribution import DISTRIBUTIONS, LOWEST_DEGREES, TRANSFORMS, Distribution, distribution_of
 from geouq.core.errors import ConfigError, DataError, GeouqError, wrong_type
 
 if TYPE_CHECKING:
@@ -100,6 +101,30 @@ def checked_levels(levels: float | Sequence[float], name: str = "levels") -> tup
     if not found or len(set(found)) < len(found) or not all(0 < level < 1 for level in found):
         raise ConfigError(f"{name} {list(found)}: give different numbers between 0 and 1, such as 0.9")
     return found
+
+
+def as_distribution(distribution: Any, degrees: Any = None, transform: Any = None) -> Distribution:
+    """Return the distribution of some arguments.
+
+    Raises ArgumentError for other types, and ConfigError for names that are not known or do not go together.
+
+    >>> as_distribution("lognormal").family, as_distribution("normal", transform="sqrt").family
+    ('lognormal', 'squared_normal')
+    """
+    name = as_text("distribution", distribution)
+    if name not in DISTRIBUTIONS:
+        raise ConfigError(f"distribution={name!r}: give {', '.join(DISTRIBUTIONS)}")
+    if (degrees is not None) != (name == "student_t"):
+        raise ConfigError("degrees: distribution='student_t' needs its degrees of freedom, and no other one has them")
+    if degrees is not None and not as_number("degrees", degrees) > LOWEST_DEGREES:
+        raise ConfigError(f"degrees={degrees}: a variance needs more than {LOWEST_DEGREES:g} degrees of freedom")
+    if transform is None:
+        return distribution_of(name, None if degrees is None else float(degrees))
+    if as_text("transform", transform) not in TRANSFORMS:
+        raise ConfigError(f"transform={transform!r}: give {', '.join(TRANSFORMS)}")
+    if name != "normal":
+        raise ConfigError("a forecast with a transform is normal on that scale; leave distribution or transform out")
+    return TRANSFORMS[transform]
 
 
 def is_xarray(layer: Any) -> TypeGuard["xr.DataArray"]:

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from geouq.arrays.arguments import (
     as_count,
+    as_distribution,
     as_mapping,
     as_number,
     as_numbers,
@@ -32,6 +33,7 @@ from geouq.config.model import LEVELS
 from geouq.core.errors import ConfigError, DataError, GeouqError
 from geouq.core.gaussian import half_width
 from geouq.core.grid import SQUARE
+from geouq.reading.decoded import NO_STATUS, Decoded, on_real_scale
 from geouq.summary import GROUPED_BY, Summary, add_all
 from geouq.summary.form import GAUSSIAN
 from geouq.sweep.settings import Settings
@@ -62,6 +64,9 @@ def summarize(
     tail: int = TAIL,
     ordering: bool = False,
     thresholds: Sequence[float] = (),
+    distribution: str = "normal",
+    degrees: float | None = None,
+    transform: str | None = None,
 ) -> Any:
     """Return the summary of pixels: one for all, or one for each place along the dimensions that are kept.
 
@@ -91,6 +96,14 @@ def summarize(
         Keep what `geouq.ause` and `geouq.spearman` need.
     thresholds : sequence of float
         Values whose forecasts of being exceeded are kept.
+    distribution : {"normal", "lognormal", "truncated_normal", "gamma", "student_t"}
+        What mean and variance stand for: the distribution of this mean and variance; of truncated_normal, the normal
+        distribution before its truncation at 0.
+    degrees : float, optional
+        Degrees of freedom of student_t, more than 2.
+    transform : {"log", "log1p", "sqrt"}, optional
+        Mean and variance are those of this function of the variable, on whose scale the forecast is normal. The truth
+        is on the scale of the variable, and so are all numbers.
 
     Returns
     -------
@@ -103,7 +116,7 @@ def summarize(
     DataError
         If variances or weights are negative, or shapes or coordinates do not match.
     ConfigError
-        If a level is not between 0 and 1.
+        If a level is not between 0 and 1, or a distribution is not known or cannot be used with another argument.
 
     Notes
     -----
@@ -118,6 +131,9 @@ def summarize(
     """
     variance = given_variance(variance, std, truth)
     settings = _settings(levels, covariates, classes, tail=tail, ordering=ordering, thresholds=thresholds)
+    settings = replace(settings, distribution=as_distribution(distribution, degrees, transform))
+    if truth_variance is not None and not settings.distribution.is_normal:
+        raise ConfigError("truth_variance is added to normal forecasts alone; leave it or the distribution out")
     layers = {"mean": mean, "variance": variance, "truth": truth, "truth_variance": truth_variance, "weights": weights}
     return of_layers(layers | dict(covariates) | dict(classes), dim, settings)
 
@@ -316,12 +332,16 @@ def _points(layers: Mapping[str, NDArray[Any]], settings: Settings) -> Points:
         bounds = tuple(layers[end].astype(np.float64) for end in ("lower", "upper"))
         std = (bounds[1] - bounds[0]) / (2 * half_width(settings.given))
         variance = std * np.abs(std)
+    mean, status = layers["mean"], NO_STATUS
+    if not settings.distribution.is_normal:
+        m, v = on_real_scale(settings.distribution, Decoded(mean, None, NO_STATUS), Decoded(variance, None, NO_STATUS))
+        mean, variance, status = m.values, v.values, m.status
     if "truth_variance" in layers:
         variance = _with_that_of_truth(variance, layers["truth_variance"])
     for name in settings.classes:
         _require_codes(layers[name], name)
     groups = tuple(layers[name].astype(np.float32) for name in settings.groups if name not in GROUPED_BY)
-    return Points(layers["mean"], variance, layers["truth"], layers.get("weights"), bounds, groups)
+    return Points(mean, variance, layers["truth"], layers.get("weights"), bounds, groups, status)
 
 
 def _with_that_of_truth(variance: NDArray[Any], more: NDArray[Any]) -> NDArray[np.float64]:

@@ -388,8 +388,29 @@ def predictions_read(read: Mapping[str, Any]) -> list[PredictionFiles]:
     return [data] if isinstance(data, Data) else []
 
 
-def problems_of_variables(data: object, variables: Sequence[Variable]) -> Iterator[tuple[Steps, str]]:
+def _problems_of_distribution(
+    variable: Variable, data: object, predictions: Sequence[PredictionFiles]
+) -> Iterator[str]:
+    """Yield what a variable that is not normally distributed cannot have."""
+    key = "transform" if variable.transform else "distribution"
+    what = f"{key} of {quoted(variable.name)}"
+    if isinstance(data, FormData):
+        yield f"{what} is for predictions that are given as a mean and a variance or std; leave it out"
+    if any(files.lower is not None for files in predictions):
+        yield f"{what}: the std of an interval is that of a normal forecast; give variance or std instead of lower"
+    if variable.transform and any(files.relative_std is not None for files in predictions):
+        yield f"{what}: a std relative to a transformed mean is no std; give variance or std of the transformed values"
+    if variable.noise or (isinstance(data, SharedData) and any(getattr(data, own) is not None for own in NOISES)):
+        yield f"{what}: the error of the truth is added to normal forecasts alone; leave one out"
+
+
+def problems_of_variables(
+    data: object, variables: Sequence[Variable], predictions: Sequence[PredictionFiles]
+) -> Iterator[tuple[Steps, str]]:
     """Yield the keys of variables that only forecasts with a mean and a variance can have."""
+    for i, variable in enumerate(variables):
+        if not variable.distributed.is_normal:
+            yield from (((i,), problem) for problem in _problems_of_distribution(variable, data, predictions))
     if not isinstance(data, FormData):
         return
     for i, variable in enumerate(variables):

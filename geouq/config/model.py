@@ -79,7 +79,15 @@ from geouq.config.values import (
     supported_version,
     unique,
 )
-from geouq.config.variables import Variable, VariableSettings, problems_of_bands_of, settled_variables, with_labels
+from geouq.config.variables import (
+    NORMAL_ALONE,
+    Variable,
+    VariableSettings,
+    not_normal,
+    problems_of_bands_of,
+    settled_variables,
+    with_labels,
+)
 from geouq.config.yaml_text import Written
 
 LEVELS = (0.5, 0.8, 0.9, 0.95)
@@ -356,7 +364,7 @@ class Experiment(Section):
             for other in noise_given(info.data)
             if variable.noise is not None
         )
-        raise_each(problems_of_variables(info.data.get("data"), variables))
+        raise_each(problems_of_variables(info.data.get("data"), variables, predictions_read(info.data)))
         if "data" in info.data and "models" in info.data:
             raise_each(problems_of_bands_of(variables, layers_given(info.data), [*(info.data["models"] or ())]))
         return with_labels(variables, info.data.get("labels_mean"), info.data.get("reference_mean"))
@@ -429,6 +437,8 @@ class Experiment(Section):
     def _by_known_regions(cls, wanted: Recalibration | None, info: ValidationInfo) -> Recalibration | None:
         if wanted is not None and isinstance(info.data.get("data"), FormData):
             raise ValueError(NOT_RECALIBRATED)
+        if wanted is not None and (name := not_normal(info.data.get("variables") or ())):
+            raise ValueError(f"{quoted(name)} {NORMAL_ALONE}")
         if wanted is not None and "regions" in info.data:
             problem = problem_of_groups(wanted, info.data["regions"])
             if problem:

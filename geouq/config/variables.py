@@ -1,14 +1,15 @@
 """The variables of an experiment: bands, units, and what may be said of each."""
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from typing import Annotated
+from typing import Annotated, Literal
 
-from pydantic import AfterValidator, Field, TypeAdapter, WithJsonSchema
+from pydantic import AfterValidator, Field, TypeAdapter, ValidationInfo, WithJsonSchema, field_validator
 
 from geouq.config.layer_bands import LayerBands, problems_of_bands
 from geouq.config.sections import Names, Text
 from geouq.config.validation_errors import Steps, raise_each
 from geouq.config.values import finite, unique
+from geouq.core.distribution import LOWEST_DEGREES, TRANSFORMS, Distribution, distribution_of
 from geouq.core.naming import file_name
 
 
@@ -34,6 +35,54 @@ class VariableSettings(LayerBands):
         description="values; the forecast that the truth exceeds each of them is scored. Each costs some 20 % of the "
         "sweep",
     )
+    distribution: Literal["normal", "lognormal", "truncated_normal", "gamma", "student_t"] = Field(
+        default="normal",
+        description="distribution that mean and std stand for, of the same mean and std. Of `truncated_normal`, they "
+        "are those of the normal distribution before its truncation at 0",
+    )
+    degrees: float | None = Field(
+        default=None,
+        gt=LOWEST_DEGREES,
+        validate_default=True,
+        description="degrees of freedom of `distribution: student_t`",
+    )
+    transform: Literal["log", "log1p", "sqrt"] | None = Field(
+        default=None,
+        description="function of the variable whose mean and std are stored: the forecast is normal on that scale. The "
+        "truth is on the scale of the variable, on which all is evaluated",
+    )
+
+    @field_validator("degrees")
+    @classmethod
+    def _of_student(cls, degrees: float | None, info: ValidationInfo) -> float | None:
+        is_student = info.data.get("distribution") == "student_t"
+        if is_student and degrees is None:
+            raise ValueError("missing key 'degrees': distribution: student_t needs its degrees of freedom, such as 5")
+        if degrees is not None and not is_student:
+            raise ValueError("is for distribution: student_t alone; leave it out")
+        return degrees
+
+    @field_validator("transform")
+    @classmethod
+    def _of_normal(cls, transform: str | None, info: ValidationInfo) -> str | None:
+        if transform is not None and info.data.get("distribution", "normal") != "normal":
+            raise ValueError("a forecast with a transform is normal on that scale; leave distribution or this out")
+        return transform
+
+    @property
+    def distributed(self) -> Distribution:
+        """Return the distribution that the predicted mean and variance stand for."""
+        return TRANSFORMS[self.transform] if self.transform else distribution_of(self.distribution, self.degrees)
+
+    @property
+    def how_distributed(self) -> str:
+        """Return what mean and std are taken as, for people; empty for a normal forecast."""
+        if self.transform:
+            return f"mean and std are taken as those of a normal forecast of {self.transform} of the variable"
+        if self.distribution == "truncated_normal":
+            return "mean and std are taken as those of a normal distribution before its truncation at 0"
+        name = str(self.distributed)
+        return "" if self.distributed.is_normal else f"mean and std are taken as those of a {name} distribution"
 
 
 class Variable(VariableSettings):
@@ -70,6 +119,16 @@ class Variable(VariableSettings):
     def noise(self) -> float | None:
         """Return the variance of the truth's own error, where it is a number."""
         return self.truth_variance if isinstance(self.truth_variance, float) else None
+
+
+NORMAL_ALONE = (
+    "has a distribution or a transform, and corrections are of normal forecasts alone; leave recalibration out"
+)
+
+
+def not_normal(variables: Sequence[Variable]) -> str:
+    """Return the name of the first variable whose forecast is not normal; empty if there is none."""
+    return next((variable.name for variable in variables if not variable.distributed.is_normal), "")
 
 
 _SETTINGS = TypeAdapter(dict[Text, VariableSettings | None])

@@ -29,6 +29,7 @@ F = TypeVar("F", bound=Callable[..., object])
 
 SOURCES = (
     "core/compiled.py",
+    "core/distribution.py",
     "core/gaussian.py",
     "core/grid.py",
     "core/validity.py",

@@ -118,9 +118,10 @@ ACROSS, DOWN, PLACES = 60, 60, 4
 def error_by_std_figure(summary: Summary, *, title: str, units: str, width: float | None = None) -> Figure:
     """Density of |error| against the predicted std, with quantiles of |error| in 20 groups of pixels of like std.
 
-    Dashed lines are the quantiles that calibrated normal forecasts would have, so full lines above them
-    show errors larger than predicted. Drawn from the pixels counted by variance and |z|, in classes of 1 part in 12
-    of |z|: |error| is |z| std, spread evenly over its class. Raises SummaryError where the summary keeps no ordering.
+    Dashed lines are the quantiles that calibrated normal forecasts would have, so full lines above them show errors
+    larger than predicted; forecasts of other distributions have none. Drawn from the pixels counted by variance and
+    |z|, in classes of 1 part in 12 of |z|: |error| is |z| std, spread evenly over its class. Raises SummaryError where
+    the summary keeps no ordering.
     """
     figure = panel_figure(title, width, 1.15)
     if not summary.n:
@@ -138,7 +139,7 @@ def draw_error_by_std(axes: Axes, summary: Summary, units: str) -> float:
     across, down = _edges(std, weight, ACROSS, 0.0005, 0.9995), _edges(error, weight, DOWN, 0.01, 0.9995)
     counts, _, _ = np.histogram2d(std, error, bins=(across, down), weights=weight / weight.sum() * 100)
     mesh = axes.pcolormesh(across, down, np.where(counts > 0, counts, np.nan).T, cmap="Greys", rasterized=True)
-    _draw_quantiles(axes, std, error, weight, across[[0, -1]])
+    _draw_quantiles(axes, std, error, weight, across[[0, -1]] if summary.distribution.is_normal else None)
     axes.set(xlim=across[[0, -1]], ylim=down[[0, -1]])
     decades(axes, across[-1] / across[0], y=False)
     decades(axes, down[-1] / down[0], x=False)
@@ -193,12 +194,14 @@ def _edges(values: Floats, weight: Floats, steps: int, low: float, high: float) 
     return np.geomspace(first / 1.2, last * 1.2, steps + 1)
 
 
-def _draw_quantiles(axes: Axes, std: Floats, error: Floats, weight: Floats, ends: Floats) -> None:
+def _draw_quantiles(axes: Axes, std: Floats, error: Floats, weight: Floats, ends: Floats | None) -> None:
+    """Draw the quantiles of |error|; ends : between which the quantiles of normal forecasts are drawn."""
     for level, colour, marker in zip(LEVELS, (DATA, GREEN), ("o", "s"), strict=True):
         x, y = _quantiles(std, error, weight, level)
         described = f"{percent(level)} if calibrated"
         axes.plot(x, y, color=colour, marker=marker, markersize=3.5, linewidth=1.4, label=f"{percent(level)} of pixels")
-        axes.plot(ends, half_width(level) * ends, color=colour, linewidth=1.2, linestyle="--", label=described)
+        if ends is not None:
+            axes.plot(ends, half_width(level) * ends, color=colour, linewidth=1.2, linestyle="--", label=described)
 
 
 COARSE = 0.01  # resolution that a reader must know

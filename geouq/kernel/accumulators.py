@@ -57,7 +57,8 @@ class Scratch(NamedTuple):
     takes what lies beyond a slab's end. bins (3, fine bins): n, error and std of a cell by bin of the fine z histogram.
     truth, mean, variance are as they come; bits are those of the variance, layout what they mean (`layout_of`).
     smallest (1): the smallest variance whose exponent is whole. grouped_by (groupings): places in `GROUPED_BY`, -1 for
-    the auxiliary layers.
+    the auxiliary layers. pit, crps, nll, the ends low and high of an interval, and what these need (within,
+    scale): empty of normal distributions.
     """
 
     truth: Reals
@@ -89,14 +90,22 @@ class Scratch(NamedTuple):
     away: Floats
     smallest: Floats
     grouped_by: Ints
+    pit: Floats
+    crps: Floats
+    nll: Floats
+    low: Floats
+    high: Floats
+    within: Floats
+    scale: Floats
 
 
 class CellSums(NamedTuple):
     """What each cell of a group adds up to; C cells in rows from the top left.
 
-    n (C), weight (C), sums (C, sums), products (C, 7), interval_scores (C, L), z_counts (C, compact bins), extremes
-    (C, 2) of the variance, form (C, columns of the form); the compact profile as entries of a cell, a key and sums (4,
-    or 6 where there are weights), of which the first `entries[0]` are in use.
+    n (C), weight (C), sums (C, sums), products (C, 7), interval_scores (C, L), widths (C, L) of the intervals, or
+    (C, 0) of normal distributions, z_counts (C, compact bins), extremes (C, 2) of the variance, form (C, columns of
+    the form); the compact profile as entries of a cell, a key and sums (4, or 6 where there are weights), of which the
+    first `entries[0]` are in use.
     """
 
     n: Ints
@@ -104,6 +113,7 @@ class CellSums(NamedTuple):
     sums: Floats
     products: Floats
     interval_scores: Floats
+    widths: Floats
     z_counts: Floats
     extremes: Floats
     form: Floats
@@ -165,11 +175,19 @@ def aligned(shape: int | tuple[int, ...], dtype: DTypeLike = np.float64) -> NDAr
 
 
 def new_scratch(
-    lattice: ZLattice, dtype: DTypeLike = np.float32, groups: Sequence[str] = (), *, weighted: bool = False
+    lattice: ZLattice,
+    dtype: DTypeLike = np.float32,
+    groups: Sequence[str] = (),
+    *,
+    weighted: bool = False,
+    scored: bool = False,
 ) -> Scratch:
-    """Return the buffers for one thread and pixels of the same type, float32 or float64."""
+    """Return the buffers for one thread and pixels of the same type, float32 or float64.
+
+    scored : whether each pixel is scored, as those of distributions other than the normal one are.
+    """
     size = SLAB + EIGHT  # compaction writes ahead, and the last pixels are filled up to four
-    room = size if weighted else 0
+    room, scores = size if weighted else 0, [aligned(size if scored else 0) for _ in range(7)]
     variance, mantissa, layout = aligned(size, dtype), aligned(size, dtype), layout_of(dtype)
     extremes = np.zeros(2, dtype)
     return Scratch(
@@ -202,6 +220,13 @@ def new_scratch(
         away=np.zeros(len(CENTRED)),
         smallest=np.array([np.finfo(dtype).tiny], np.float64),
         grouped_by=np.array([GROUPED_BY.index(name) if name in GROUPED_BY else -1 for name in groups], np.int64),
+        pit=scores[0],
+        crps=scores[1],
+        nll=scores[2],
+        low=scores[3],
+        high=scores[4],
+        within=scores[5],
+        scale=scores[6],
     )
 
 
@@ -247,8 +272,13 @@ def new_sampled(members: int) -> Sampled:
     return Sampled(np.empty(room, np.uint64), np.empty((room, members)), np.zeros(1, np.int64), np.full(1, HIGHEST))
 
 
-def new_cells(cells: int, pixels: int, lattice: ZLattice, *, weighted: bool = False, form: int = 0) -> CellSums:
-    """Return room for that many cells of that many pixels together; form : number of columns of the form."""
+def new_cells(
+    cells: int, pixels: int, lattice: ZLattice, *, weighted: bool = False, form: int = 0, scored: bool = False
+) -> CellSums:
+    """Return room for that many cells of that many pixels together.
+
+    form : number of columns of the form. scored : as of `new_scratch`.
+    """
     entries = min(pixels, cells * (KEYS >> COMPACT_STEP))
     return CellSums(
         np.zeros(cells, np.int64),
@@ -256,6 +286,7 @@ def new_cells(cells: int, pixels: int, lattice: ZLattice, *, weighted: bool = Fa
         np.zeros((cells, len(SUMS))),
         np.zeros((cells, len(PRODUCTS))),
         np.zeros((cells, len(lattice.half_width))),
+        np.zeros((cells, len(lattice.half_width) if scored else 0)),
         np.zeros((cells, lattice.compact_bins)),
         np.tile([np.inf, -np.inf], (cells, 1)),
         np.zeros((cells, form)),

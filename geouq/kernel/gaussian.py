@@ -7,6 +7,7 @@ import numpy as np
 from geouq.core.compiled import inlined, inlined_reordered
 from geouq.core.validity import TRUTH_NODATA, VARIANCE_NOT_POSITIVE, is_valid, reason_of
 from geouq.kernel.accumulators import KEYS
+from geouq.kernel.distributions import add_distribution
 from geouq.kernel.optional_statistics import add_optional_statistics
 from geouq.kernel.vector_ops import (
     EIGHT,
@@ -107,14 +108,17 @@ def _count_excluded(m, v, y, status, limits, nodata, first, width, valid, totals
 
 
 @inlined
-def add_slab(n, scratch, lattice, cells, cell, totals):
+def add_slab(n, scratch, lattice, cells, cell, totals, scoring):
     """Add the n pixels in the buffers to a cell."""
     sums, weighted = scratch.slab, len(scratch.weight) > 0
     products, exponents = _derive(n, scratch, lattice, sums)
     total = _sums_weighted(n, scratch, sums) if weighted else np.float64(n)
     low, high = _extremes(n, scratch)
     _merge_products(n, total, products, scratch, cells, cell)
-    cells.sums[cell, NLL] += _log_sum_weighted(n, scratch) if weighted else _log_sum(n, low, exponents, scratch)
+    if scoring is None:
+        cells.sums[cell, NLL] += _log_sum_weighted(n, scratch) if weighted else _log_sum(n, low, exponents, scratch)
+    else:
+        add_distribution(n, scratch, scoring, lattice, cells, cell)
     for i in range(N_CENTRED):
         cells.sums[cell, i] += sums[i]
     cells.sums[cell, VARIANCE] += sums[VARIANCE]
@@ -122,8 +126,8 @@ def add_slab(n, scratch, lattice, cells, cell, totals):
     cells.weight[cell] += total
     cells.extremes[cell, 0] = min(cells.extremes[cell, 0], low)
     cells.extremes[cell, 1] = max(cells.extremes[cell, 1], high)
-    _find_rows(n, scratch, lattice)
-    add_optional_statistics(n, scratch, lattice, totals)
+    _find_rows(n, scratch, lattice, scratch.z if scoring is None else scratch.pit)
+    add_optional_statistics(n, scratch, lattice, totals, scoring)
     if weighted:
         _scatter_weighted(n, scratch)
     else:
@@ -267,12 +271,12 @@ def _log_sum_weighted(n, scratch):
 
 
 @inlined
-def _find_rows(n, scratch, lattice):
-    """From lattice cells to buckets of z; pixels beyond the end go to the last row of each table."""
-    bucket, keys, z, first, threshold = scratch.bucket, scratch.key, scratch.z, lattice.first, lattice.threshold
+def _find_rows(n, scratch, lattice, placed):
+    """From lattice cells to buckets of z, or of PIT; pixels beyond the end go to the last row of each table."""
+    bucket, keys, first, threshold = scratch.bucket, scratch.key, lattice.first, lattice.threshold
     for i in range(n):
         cell = np.uint64(bucket[i])
-        bucket[i] = first[cell] + np.uint32(z[i] > threshold[cell])
+        bucket[i] = first[cell] + np.uint32(placed[i] > threshold[cell])
     for i in range(n, n + (-n) % LANES):
         keys[i] = KEYS
         bucket[i] = len(scratch.buckets) - 1

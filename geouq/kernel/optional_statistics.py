@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from geouq.core.compiled import compiled, inlined
 from geouq.core.validity import Nodata, is_valid, stored_limits
 from geouq.kernel.accumulators import BLOCK, ORDERING_STEP, CellSums, Pixels, Totals
+from geouq.kernel.distributions import Scoring, scores_of
 from geouq.kernel.vector_ops import bits_of_single
 from geouq.kernel.z_lattice import REACH, ZLattice
 from geouq.summary.coverage_profile import POSITIVE
@@ -74,10 +75,12 @@ def add_grouped(
     place: int,
     lattice: ZLattice,
     totals: Totals,
+    scoring: Scoring | None,
 ) -> None:
     """Count each valid pixel of a box under its value in another raster, by how many intervals do not hold its truth.
 
-    values : as the pixels, NaN where a pixel belongs to no group. place : number of the grouping.
+    values : as the pixels, NaN where a pixel belongs to no group. place : number of the grouping. scoring : as of
+    `sweep_boxes`.
     """
     top, left, bottom, right = box
     limits = stored_limits(pixels.mean, pixels.variance, pixels.truth, nodata)
@@ -89,7 +92,9 @@ def add_grouped(
             if value != value or not _counts(pixels, limits, p):  # noqa: PLR0124  is it NaN
                 continue
             key = np.int64(value) + POSITIVE if are_codes else _key_of_value(value)
-            counts[key * width + _outside(pixels, p, lattice)] += pixels.weight[p] if pixels.weight.size > 0 else 1.0
+            counts[key * width + _outside(pixels, p, lattice, scoring)] += (
+                pixels.weight[p] if pixels.weight.size > 0 else 1.0
+            )
             touched[key // BLOCK] = 1
 
 
@@ -106,12 +111,16 @@ def _key_of_value(value):
 
 
 @inlined
-def _outside(pixels, p, lattice):
+def _outside(pixels, p, lattice, scoring):
     """How many intervals do not hold the truth of a pixel, found as the kernel finds it."""
-    error = np.float64(pixels.mean[p]) - np.float64(pixels.truth[p])
-    z = -error / math.sqrt(np.float64(pixels.variance[p]))
-    cell = np.int64(min(max(z + REACH, 0.0), TOP) * lattice.per_unit)
-    bucket = np.int64(lattice.first[cell]) + (1 if z > lattice.threshold[cell] else 0)
+    mean, variance, truth = np.float64(pixels.mean[p]), np.float64(pixels.variance[p]), np.float64(pixels.truth[p])
+    if scoring is None:
+        placed = -(mean - truth) / math.sqrt(variance)
+        cell = np.int64(min(max(placed + REACH, 0.0), TOP) * lattice.per_unit)
+    else:
+        placed = scores_of(scoring, mean, variance, truth)[0]
+        cell = min(np.int64(placed * lattice.per_unit), len(lattice.first) - 1)
+    bucket = np.int64(lattice.first[cell]) + (1 if placed > lattice.threshold[cell] else 0)
     return np.int64(lattice.outside_of[bucket])
 
 
@@ -121,7 +130,7 @@ COARSER, COLUMNS = np.uint32(ORDERING_STEP), np.uint32(CLASSES)
 
 
 @inlined
-def add_optional_statistics(n, scratch, lattice, totals):
+def add_optional_statistics(n, scratch, lattice, totals, scoring):
     """Add the pixels to groups, thresholds and ordering, as far as there are any."""
     if len(scratch.grouped_by) > 0:
         for i in range(n):
@@ -130,7 +139,7 @@ def add_optional_statistics(n, scratch, lattice, totals):
         if scratch.grouped_by[p] >= 0:
             _add_to_groups(n, p, scratch, lattice, totals)
     for t in range(len(totals.thresholds)):
-        _add_to_threshold(n, t, scratch, totals)
+        _add_to_threshold(n, t, scratch, totals, scoring)
     if totals.ordering.size > 0:
         _add_to_ordering(n, scratch, totals)
 
@@ -153,11 +162,15 @@ def _add_to_groups(n, p, scratch, lattice, totals):
 
 
 @inlined
-def _add_to_threshold(n, t, scratch, totals):
+def _add_to_threshold(n, t, scratch, totals, scoring):
     """Add the probability of exceeding a threshold, and whether the truth does, by bin of the probability."""
     threshold, sums, weighted = totals.thresholds[t], totals.exceeding[t], len(scratch.weight) > 0
     for i in range(n):
-        p = 0.5 * math.erfc((threshold - scratch.mean[i]) / (scratch.std[i] * SQRT_2))
+        if scoring is None:
+            p = 0.5 * math.erfc((threshold - scratch.mean[i]) / (scratch.std[i] * SQRT_2))
+        else:
+            mean, variance = np.float64(scratch.mean[i]), np.float64(scratch.variance[i])
+            p = 1.0 - scores_of(scoring, mean, variance, threshold)[0]
         exceeded = 1.0 if scratch.truth[i] > threshold else 0.0
         w, k = scratch.weight[i] if weighted else 1.0, min(int(p * BINS), BINS - 1)
         sums[k, 0] += w

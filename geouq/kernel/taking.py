@@ -21,6 +21,7 @@ def take_cells(cells: CellSums) -> CellSums:
         cells.sums.copy(),
         cells.products.copy(),
         cells.interval_scores.copy(),
+        cells.widths.copy(),
         cells.z_counts.copy(),
         cells.extremes.copy(),
         cells.form.copy(),
@@ -30,7 +31,7 @@ def take_cells(cells: CellSums) -> CellSums:
         cells.entries.copy(),
     )
     cells.n[:], cells.weight[:], cells.sums[:], cells.products[:], cells.interval_scores[:] = 0, 0.0, 0.0, 0.0, 0.0
-    cells.z_counts[:], cells.form[:], cells.entries[:] = 0.0, 0.0, 0
+    cells.widths[:], cells.z_counts[:], cells.form[:], cells.entries[:] = 0.0, 0.0, 0.0, 0
     cells.extremes[:, 0], cells.extremes[:, 1] = np.inf, -np.inf
     return taken
 

@@ -22,6 +22,7 @@ from geouq.core.gaussian import LOG_2PI
 from geouq.core.grid import SQUARE
 from geouq.core.validity import Nodata, is_valid, stored_limits
 from geouq.kernel.accumulators import COMPACT_STEP, FEW, KEYS, SLAB, CellSums, Pixels, Scratch, Totals
+from geouq.kernel.distributions import Scoring
 from geouq.kernel.gathered_pixels import GatheredPixels
 from geouq.kernel.gaussian import add_slab, compact, key, prune
 from geouq.kernel.vector_ops import move_row
@@ -48,12 +49,13 @@ def sweep_boxes(
     scratch: Scratch,
     cells: CellSums,
     totals: Totals,
+    scoring: Scoring | None,
 ) -> None:
     """Add boxes of a window, one after the other, to the cells and totals of their group.
 
     columns : columns of the window. boxes : int64 (boxes, 5), first row and column, and those behind the last, in the
         window, at most `SQUARE` rows; and the column of pixels within the group where the box begins. across : cells in
-        a row of the group.
+        a row of the group. scoring : how pixels are scored, with a lattice of PIT; None of normal distributions.
     """
     limits = stored_limits(pixels.mean, pixels.variance, pixels.truth, nodata)
     for b in range(len(boxes)):
@@ -64,7 +66,7 @@ def sweep_boxes(
                 for c in range(square, end, cell_size):
                     cell = (r - top) // cell_size * across + (column + c - left) // cell_size
                     box = r, c, min(r + cell_size, bottom), min(c + cell_size, end)
-                    _sweep_cell(pixels, limits, nodata, columns, box, lattice, scratch, cells, cell, totals)
+                    _sweep_cell(pixels, limits, nodata, columns, box, lattice, scratch, cells, cell, totals, scoring)
 
 
 @entry
@@ -77,6 +79,7 @@ def sweep_gathered(
     scratch: Scratch,
     cells: CellSums,
     totals: Totals,
+    scoring: Scoring | None,
 ) -> None:
     """Add pixels that were gathered by slabs to the cells and totals of their group, as `sweep_boxes` would.
 
@@ -94,16 +97,16 @@ def sweep_gathered(
         start += n
         if n > 0:
             found = n
-            add_slab(n, scratch, lattice, cells, cell, totals)
+            add_slab(n, scratch, lattice, cells, cell, totals, scoring)
         if is_last > 0 and cells.n[cell] > 0:
-            _flush_z(found, lattice, scratch, cells, cell, totals)
+            _flush_z(found, lattice, scratch, cells, cell, totals, scoring)
             _flush_profile(found, scratch, cells, cell, totals)
     for reason in range(len(pixels.excluded)):
         totals.excluded[reason] += pixels.excluded[reason]
 
 
 @inlined
-def _sweep_cell(pixels, limits, nodata, columns, box, lattice, scratch, cells, cell, totals):
+def _sweep_cell(pixels, limits, nodata, columns, box, lattice, scratch, cells, cell, totals, scoring):
     top, left, bottom, right = box
     step, found = max(1, SLAB // (right - left)), 0
     for r0 in range(top, bottom, step):
@@ -113,9 +116,9 @@ def _sweep_cell(pixels, limits, nodata, columns, box, lattice, scratch, cells, c
             n = compact(pixels, limits, nodata, first, width, np.uint64(columns), n, scratch, totals)
         if n > 0:
             found = np.int64(n)
-            add_slab(found, scratch, lattice, cells, cell, totals)
+            add_slab(found, scratch, lattice, cells, cell, totals, scoring)
     if cells.n[cell] > 0:
-        _flush_z(found, lattice, scratch, cells, cell, totals)
+        _flush_z(found, lattice, scratch, cells, cell, totals, scoring)
         _flush_profile(found, scratch, cells, cell, totals)
 
 
@@ -128,26 +131,37 @@ def _square_over(total, weight):
 
 
 @inlined
-def _flush_z(found, lattice, scratch, cells, cell, totals):
-    """Read CRPS, NLL, interval scores and counts of a cell off its buckets, and clear them."""
+def _flush_z(found, lattice, scratch, cells, cell, totals, scoring):
+    """Read CRPS, NLL, interval scores and counts of a cell off its buckets, and clear them.
+
+    With a scoring, all but the counts is there already.
+    """
     bins, crps, pit, pit_square = scratch.bins, 0.0, 0.0, 0.0
     for i in range(bins.shape[1]):
         bins[0, i], bins[1, i], bins[2, i] = 0.0, 0.0, 0.0
     if cells.n[cell] == found and found <= FEW:  # its pixels are at hand, and name the buckets
         for i in range(found):
-            scores = _take_bucket(np.int64(scratch.bucket[i]), lattice, scratch)
+            scores = _take_bucket(np.int64(scratch.bucket[i]), lattice, scratch, scoring)
             crps, pit, pit_square = crps + scores[0], pit + scores[1], pit_square + scores[2]
     else:
         for b in range(len(lattice.bin_of)):
-            scores = _take_bucket(b, lattice, scratch)
+            scores = _take_bucket(b, lattice, scratch, scoring)
             crps, pit, pit_square = crps + scores[0], pit + scores[1], pit_square + scores[2]
-    counts, errors, stds = bins
+    counts = bins[0]
     for fine in range(len(counts)):
         totals.z_counts[fine] += counts[fine]
         cells.z_counts[cell, lattice.compact_of[fine]] += counts[fine]
+    if scoring is None:
+        cells.sums[cell, CRPS], cells.sums[cell, PIT], cells.sums[cell, PIT_SQUARE] = crps, pit, pit_square
+        _add_scores(lattice, bins, cells, cell)
+
+
+@inlined
+def _add_scores(lattice, bins, cells, cell):
+    """Add NLL and interval scores of a cell; bins : as of `Scratch`."""
+    _, errors, stds = bins
     squares = cells.products[cell, ZZ] + _square_over(cells.sums[cell, Z], cells.weight[cell])
     cells.sums[cell, NLL] = 0.5 * (cells.weight[cell] * LOG_2PI + cells.sums[cell, NLL] + squares)
-    cells.sums[cell, CRPS], cells.sums[cell, PIT], cells.sums[cell, PIT_SQUARE] = crps, pit, pit_square
     width = _sum_between(stds, 0, len(stds))
     for level in range(len(lattice.half_width)):
         half, low, high = lattice.half_width[level], lattice.outside[level, 0] + 1, lattice.outside[level, 1]
@@ -157,7 +171,7 @@ def _flush_z(found, lattice, scratch, cells, cell, totals):
 
 
 @inlined
-def _take_bucket(b, lattice, scratch):
+def _take_bucket(b, lattice, scratch, scoring):
     """Move a bucket to its bin of z and clear it; its sums of CRPS, of PIT - 1/2, and of the square of that.
 
     All its pixels are given the PIT of their mean z, weighted by std, expanded about the middle of the lattice cell.
@@ -171,6 +185,8 @@ def _take_bucket(b, lattice, scratch):
     scratch.bins[2, fine] += s
     for i in range(4):
         scratch.buckets[b, i] = 0.0
+    if scoring is not None:
+        return 0.0, 0.0, 0.0
     crps = lattice.crps[b, 0] * s + lattice.crps[b, 1] * e + lattice.crps[b, 2] * szz
     centre, pit, density = lattice.pit[b, 0], lattice.pit[b, 1], lattice.pit[b, 2]
     away = -e / s - centre

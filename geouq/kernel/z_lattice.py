@@ -7,7 +7,7 @@ bucket CRPS = s g(z) is expanded to second order about the lattice cell's centre
 max|g'''| / 6 (1/256)^3 = 5e-9 s a pixel.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -23,6 +23,7 @@ Ints = NDArray[np.int64]
 REACH = 8.0
 PER_UNIT = 128
 FINEST = 1 << 16
+PIT_PER_UNIT, FINEST_PIT = 1 << 10, 1 << 20
 
 
 class ZLattice(NamedTuple):
@@ -78,14 +79,44 @@ def z_lattice(levels: Sequence[float]) -> ZLattice:
 
     Raises ConfigError if two edges are too close together.
     """
-    fine = edge_probabilities(levels, FINE)
-    compact = edge_probabilities(levels, COMPACT)
-    quantiles = edge_quantiles(fine)
+    quantiles = edge_quantiles(edge_probabilities(levels, FINE))
     # An edge below 0 belongs to the bin above it, any other edge to the bin below it.
     thresholds = np.where(quantiles < 0, np.nextafter(quantiles, -np.inf), quantiles)
-    per_unit = _coarsest(thresholds, levels)
-    cells = int(2 * REACH) * per_unit
-    cell_of_edge = lattice_cell(thresholds, per_unit)
+    per_unit = _coarsest(thresholds, levels, lattice_cell, PER_UNIT, FINEST)
+    return _lattice(levels, thresholds, lattice_cell, per_unit, (_crps_coefficients, _pit_coefficients))
+
+
+def pit_lattice(levels: Sequence[float]) -> ZLattice:
+    """Return the same tables for counting PIT, with the same edges: as `z_lattice`, with PIT for z, and no scores.
+
+    Raises ConfigError if two edges are too close together.
+    """
+    edges = edge_probabilities(levels, FINE)
+    thresholds = np.where(edges < 0.5, np.nextafter(edges, -np.inf), edges)
+    per_unit = _coarsest(thresholds, levels, pit_cell, PIT_PER_UNIT, FINEST_PIT)
+    return _lattice(levels, thresholds, pit_cell, per_unit, (_no_coefficients, _no_coefficients))
+
+
+def pit_cell(pit: Floats, per_unit: float) -> Ints:
+    """Return the lattice cell of each PIT; the kernel computes it alike."""
+    return (np.clip(pit, 0, np.nextafter(1, 0)) * per_unit).astype(np.int64)
+
+
+Cells = Callable[[Floats, float], Ints]
+Coefficients = Callable[[int], Floats]
+
+
+def _lattice(
+    levels: Sequence[float],
+    thresholds: Floats,
+    cell_of: Cells,
+    per_unit: int,
+    coefficients: tuple[Coefficients, Coefficients],
+) -> ZLattice:
+    """Return the lattice with these edges; coefficients : of CRPS and of PIT."""
+    fine, compact = edge_probabilities(levels, FINE), edge_probabilities(levels, COMPACT)
+    cells = int(cell_of(np.array(np.inf), per_unit)) + 1
+    cell_of_edge = cell_of(thresholds, per_unit)
     has_edge = np.bincount(cell_of_edge, minlength=cells)
     first = np.arange(cells) + np.cumsum(has_edge) - has_edge
     threshold = np.full(cells, np.inf)
@@ -100,22 +131,21 @@ def z_lattice(levels: Sequence[float]) -> ZLattice:
         first=first.astype(np.uint32),
         threshold=threshold,
         bin_of=bin_of,
-        crps=np.repeat(_crps_coefficients(per_unit), has_edge + 1, axis=0),
+        crps=np.repeat(coefficients[0](per_unit), has_edge + 1, axis=0),
         compact_of=np.searchsorted(compact, np.append(fine, 2.0)),
         outside=outside,
         outside_of=_count_outside(bin_of, outside),
-        pit=np.repeat(_pit_coefficients(per_unit), has_edge + 1, axis=0),
+        pit=np.repeat(coefficients[1](per_unit), has_edge + 1, axis=0),
         half_width=np.array([half_width(level) for level in levels]),
         penalty=np.array([2 / (1 - level) for level in levels]),
     )
 
 
-def _coarsest(thresholds: Floats, levels: Sequence[float]) -> int:
-    """Return the number of cells in a unit of z, a power of two, such that no cell holds two edges."""
-    per_unit = PER_UNIT
-    while len(np.unique(lattice_cell(thresholds, per_unit))) < len(thresholds):
+def _coarsest(thresholds: Floats, levels: Sequence[float], cell_of: Cells, per_unit: int, finest: int) -> int:
+    """Return the number of cells in a unit, a power of two, such that no cell holds two edges."""
+    while len(np.unique(cell_of(thresholds, per_unit))) < len(thresholds):
         per_unit *= 2
-        if per_unit > FINEST:
+        if per_unit > finest:
             text = ", ".join(f"{level:g}" for level in levels)
             raise ConfigError(f"levels: some of {text} lie too close together to be counted apart; leave one out")
     return per_unit
@@ -138,6 +168,11 @@ def _pit_coefficients(per_unit: int) -> Floats:
     coefficients = np.stack([centre, cdf(centre), density(centre)], axis=-1)
     coefficients[0, 2] = coefficients[-1, 2] = 0.0
     return coefficients
+
+
+def _no_coefficients(per_unit: int) -> Floats:
+    """Return zeros for each lattice cell of PIT."""
+    return np.zeros((per_unit, 3))
 
 
 def _crps_coefficients(per_unit: int) -> Floats:

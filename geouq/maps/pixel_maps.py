@@ -15,8 +15,10 @@ from numpy.typing import NDArray
 
 from geouq.config import Variable
 from geouq.core import gaussian
+from geouq.core.distribution import NORMAL, Distribution
 from geouq.core.errors import ConfigError
 from geouq.core.validity import REASONS
+from geouq.kernel.distributions import pixel_scores, scoring_of
 from geouq.maps.geotiff import CODES, CONTINUOUS, BandLabel, Stored
 from geouq.maps.scales import AMOUNT, FAULT, OVER_PREDICTED_BELOW, SIGNED, Scale, even, rounded, usable
 from geouq.metrics import crps as mean_crps
@@ -43,7 +45,7 @@ class Forecast(NamedTuple):
 
     given : level and ends of the interval that the forecast provides. layers : float64 (layers, pixels), members,
     quantiles or probabilities. more : float64 (layers, pixels), variances of members, the two parts of a variance, or
-    the number of the true class.
+    the number of the true class. distribution : that mean and variance stand for.
     """
 
     mean: Floats
@@ -52,6 +54,12 @@ class Forecast(NamedTuple):
     given: tuple[float, Floats, Floats] | None = None
     layers: Floats = NO_LAYERS
     more: Floats = NO_LAYERS
+    distribution: Distribution = NORMAL
+
+    def scores(self) -> tuple[Floats, Floats, Floats] | None:
+        """Return PIT, CRPS and negative log-likelihood of the pixels; None if the forecast is normal."""
+        scoring = scoring_of(self.distribution, ())
+        return None if scoring is None else pixel_scores(scoring, self.mean, self.variance, self.truth)
 
 
 @dataclass(frozen=True)
@@ -247,13 +255,15 @@ def z(forecast: Forecast) -> Floats:
 )
 def pit(forecast: Forecast) -> Floats:
     """Return the probability integral transform."""
-    return gaussian.pit(*forecast[:3])
+    scores = forecast.scores()
+    return gaussian.pit(*forecast[:3]) if scores is None else scores[0]
 
 
 @pixel_map("negative log-likelihood of the truth", scale=_of_nll)
 def nll(forecast: Forecast) -> Floats:
     """Return the negative log-likelihood."""
-    return gaussian.nll(*forecast[:3])
+    scores = forecast.scores()
+    return gaussian.nll(*forecast[:3]) if scores is None else scores[2]
 
 
 @pixel_map(
@@ -264,7 +274,8 @@ def nll(forecast: Forecast) -> Floats:
 )
 def crps(forecast: Forecast) -> Floats:
     """Return the continuous ranked probability score."""
-    return gaussian.crps(*forecast[:3])
+    scores = forecast.scores()
+    return gaussian.crps(*forecast[:3]) if scores is None else scores[1]
 
 
 @pixel_map("why a pixel does not count; 0: it does", forms=OF_ALL, codes=("valid", *REASONS))
@@ -279,6 +290,8 @@ def covered(forecast: Forecast, level: float) -> NDArray[np.bool_]:
     if forecast.given is not None and forecast.given[0] == level:
         _, lower, upper = forecast.given
         return (lower <= forecast.truth) & (forecast.truth <= upper)
+    if (scores := forecast.scores()) is not None:
+        return np.abs(scores[0] - 0.5) <= level / 2
     return np.abs(gaussian.z_score(*forecast[:3])) <= gaussian.half_width(level)
 
 

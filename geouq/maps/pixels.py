@@ -9,6 +9,7 @@ import rasterio
 from numpy.typing import NDArray
 from rasterio.errors import RasterioError
 
+from geouq.core.distribution import Distribution
 from geouq.core.failures import Failure, ends_the_work, failure_of
 from geouq.core.grid import Window
 from geouq.core.naming import file_name
@@ -70,7 +71,9 @@ def write_pixel_maps(
             reader = TileReader(tile, reuse=True)
             for window in (window for piece in Pieces(tile.grid, reading) for window in piece.windows):
                 for band, variable in enumerate(tile.variables, 1):
-                    _write_window(reader.read(variable, window), tile.given.get(variable.name), window, band, writers)
+                    found = reader.read(variable, window)
+                    forecast, reasons = _forecast(found, tile.given.get(variable.name), variable.distributed)
+                    _write_window(forecast, reasons, window, band, writers)
     paths = [path_of_map(tile.name, name, folder) for name in names]
     for name, path in zip(names, paths, strict=True):
         write_codes(path, map_named(name).codes, len(tile.variables))
@@ -97,10 +100,13 @@ def _writer(tile: Tile, name: str, folder: Path, tags: Mapping[str, str]) -> Abs
     return cog_writer(path_of_map(tile.name, name, folder), tile.grid, bands, own | dict(tags), shown.stored)
 
 
-def _write_window(
-    pixels: VariableWindow, level: float | None, window: Window, band: int, writers: Mapping[str, MapWriter]
-) -> None:
-    """Write one variable of a window to every map; level : of the interval that its forecast gives."""
+def _forecast(
+    pixels: VariableWindow, level: float | None, distribution: Distribution
+) -> tuple[Forecast, NDArray[np.int8]]:
+    """Return the valid pixels of one variable of a window, and of each pixel why it does not count, or -1.
+
+    level : of the interval that the forecast gives.
+    """
     reasons = classify(pixels.mean, pixels.variance, pixels.truth, pixels.status, pixels.nodata)
     counts = reasons < 0
     mean, variance, truth = (layer[counts].astype(np.float64) for layer in (pixels.mean, pixels.variance, pixels.truth))
@@ -108,7 +114,14 @@ def _write_window(
     if level is not None and pixels.bounds:
         lower, upper = (end[counts] for end in pixels.bounds)
         given = level, lower, upper
-    forecast = Forecast(mean, variance, truth, given, *_layers(pixels, counts))
+    return Forecast(mean, variance, truth, given, *_layers(pixels, counts), distribution), reasons
+
+
+def _write_window(
+    forecast: Forecast, reasons: NDArray[np.int8], window: Window, band: int, writers: Mapping[str, MapWriter]
+) -> None:
+    """Write one variable of a window to every map."""
+    counts = reasons < 0
     for name, writer in writers.items():
         shown = map_named(name)
         values = np.full(counts.shape, shown.stored.nodata, shown.stored.dtype)

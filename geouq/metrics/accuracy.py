@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from geouq.core.gaussian import half_width
+from geouq.metrics.form_sums import counted
 from geouq.metrics.record import IN_COMPARISONS, IN_DIFFERENCES, NOT_NEGATIVE, Around, Span, metric
 from geouq.metrics.sources import DEFINITION, KULESHOV, LEVI
 from geouq.summary import Summary
@@ -79,6 +80,8 @@ def width(summary: Summary, level: float) -> Floats:
     """Mean width of the central interval of that level; in the variable's unit, small is sharp."""
     if level == summary.given:
         return summary.moments.mean("given_width")
+    if summary.widths is not None:
+        return summary.widths.sums[..., summary.level_index(level)] / counted(summary)
     return 2 * half_width(level) * mean_std(summary)
 
 

@@ -154,6 +154,7 @@ def ence_null(
     """ENCE that a perfect Gaussian forecaster scores with these bins; unit 1.
 
     Mean over used bins of sqrt(sum w^2 v^2 / pi) / sum w v, about sqrt(bins / (n pi)). Pernot, arXiv 2305.11905.
+    Missing for other distributions.
 
     Parameters
     ----------
@@ -163,6 +164,8 @@ def ence_null(
     """
     per_bin = binned(summary, bins, edges)
     independent = per_bin.once(_independent_gap)
+    if not summary.distribution.is_normal:
+        return np.full(np.shape(summary.n), np.nan)
     if effective is None:
         return _mean(independent)
     used = (per_bin.n > 0) & (effective > 0)

@@ -29,7 +29,10 @@ Floats = NDArray[np.float64]
     shown=(*IN_DIFFERENCES, "recalibration", "corrections", "cell sums"),
 )
 def coverage(summary: Summary, level: float) -> Floats:
-    """Share of |z| <= h_p; unit 1, ideal the level, below it errors are larger than predicted."""
+    """Share of |z| <= h_p; unit 1, ideal the level, below it errors are larger than predicted.
+
+    Of distributions other than the normal one, the share of PIT within level / 2 of 1/2.
+    """
     if level == summary.given:
         return 1 - coverage_above(summary, level) - coverage_below(summary, level)
     outside = summary.z.below((1 - level) / 2) + summary.z.above((1 + level) / 2)

@@ -1,6 +1,6 @@
 """Proper scores: a forecaster does best by saying what it believes. All are means over pixels; lower is better.
 
-Brier scores judge the forecasts that the truth exceeds a threshold, P(y > t) = Phi((mean - t) / std).
+Brier scores judge the forecasts that the truth exceeds a threshold: of normal ones, P(y > t) = Phi((mean - t) / std).
 """
 
 import numpy as np
@@ -124,7 +124,10 @@ def _scaled(summary: Summary, threshold: float) -> tuple[Floats, Floats]:
     is_guarded=True,
 )
 def nll(summary: Summary) -> Floats:
-    """Negative log-likelihood 1/2 log(2 pi v) + e^2 / (2 v); unit 1 (of log density), lower is better."""
+    """Negative log-likelihood; unit 1 (of log density), lower is better.
+
+    Of normal forecasts, 1/2 log(2 pi v) + e^2 / (2 v); infinite where another distribution excludes a truth.
+    """
     return summary.moments.mean("nll")
 
 
@@ -140,9 +143,9 @@ def nll(summary: Summary) -> Floats:
     shown=("page", "table", "comparison", "regions", "differences", "recalibration", "corrections", "cell sums"),
 )
 def crps(summary: Summary) -> Floats:
-    """Continuous ranked probability score of the normal forecast; in the variable's unit, lower is better.
+    """Continuous ranked probability score; in the variable's unit, lower is better.
 
-    Gneiting and Raftery 2007; summed to within 5e-9 of the std at any pixel.
+    Gneiting and Raftery 2007; that of normal forecasts is summed to within 5e-9 of the std at any pixel.
     """
     return summary.moments.mean("crps")
 

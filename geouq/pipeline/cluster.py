@@ -126,9 +126,8 @@ def warm_up(settings: Settings, tile: Tile) -> None:
     """Compile what a sweep of tiles like this one calls, or load what is compiled: sweep some pixels of its middle."""
     pieces = Pieces(tile.grid, Reading(SQUARE, SQUARE))
     thresholds = {variable.name: variable.thresholds for variable in tile.variables}
-    total = TileSum.empty(
-        tile.name, tile.grid, thresholds, settings, InMemory(), weighted=tile.weighted, given=tile.given
-    )
+    kinds: dict[str, Any] = {"weighted": tile.weighted, "given": tile.given, "distributions": tile.distributions}
+    total = TileSum.empty(tile.name, tile.grid, thresholds, settings, InMemory(), **kinds)
     total.add(sweep_piece(settings, tile, pieces[len(pieces) // 2], pieces.reading))
     total.summary()
 

@@ -7,6 +7,7 @@ from functools import cached_property
 from typing import Any, NamedTuple, Self
 
 from geouq.config import Experiment, FormData, Problem, TileCut, Variable, config_error, key_of, model_and_layer
+from geouq.core.distribution import Distribution
 from geouq.core.errors import DataError, GeouqError
 from geouq.core.failures import Failure
 from geouq.core.grid import Grid, Window
@@ -97,6 +98,11 @@ class Tile:
         """Level of the intervals that are given in the place of a variance, of each variable that has some."""
         levels = ((variable.name, self.predictions[variable.model].level) for variable in self.variables)
         return {name: level for name, level in levels if level is not None}
+
+    @property
+    def distributions(self) -> dict[str, Distribution]:
+        """Return the distribution that mean and variance of each variable stand for."""
+        return {variable.name: variable.distributed for variable in self.variables}
 
     @cached_property
     def rasters(self) -> dict[str, Raster]:
@@ -308,15 +314,23 @@ def _in_units(tile: Tile, experiment: Experiment) -> Tile:
     layers = tile.rasters
     units = {
         one.name: one.units
-        or next((layers[layer].bands[n - 1].units for layer, n in tile.bands_of(one).items() if layer in ORIGIN), "")
+        or next(
+            (layers[layer].bands[n - 1].units for layer, n in tile.bands_of(one).items() if layer in _origin(one)), ""
+        )
         for one in tile.variables
     }
     variables = {layer: tile.variables_of(layer) for layer in layers}
     rasters, notes = in_units_of(variables, layers, experiment.settings, units)
     same = all(rasters[layer] is raster for layer, raster in layers.items())
     of_arrays = (note for raster in layers.values() if raster.array for note in raster.array.notes)
-    notes = (*tile.notes, *dict.fromkeys(of_arrays), *notes)
+    others = [f"{one.variable}: {one.how_distributed}" for one in tile.variables if one.how_distributed]
+    notes = (*tile.notes, *dict.fromkeys((*of_arrays, *others)), *notes)
     return replace(tile if same else tile.with_rasters(rasters), notes=notes)
+
+
+def _origin(variable: Variable) -> tuple[str, ...]:
+    """Return the layers whose unit is that of a variable for which none is written."""
+    return ORIGIN[1:] if variable.transform else ORIGIN
 
 
 def _predictions_of(

@@ -10,6 +10,7 @@ from geouq.core.errors import DataError
 from geouq.core.units import Conversion, conversion, is_known
 from geouq.rasters.array_layout import ArrayLayout
 from geouq.rasters.mask_rule import MaskRule
+from geouq.rasters.predictions import is_predicted
 from geouq.rasters.raster import (
     ONE_FOR_ALL,
     Band,
@@ -112,7 +113,9 @@ def in_units_of(
     found, notes = dict(rasters), list[str]()
     for layer in filter(_has_units, rasters):
         is_written = layer in written and written[layer].units is not None
-        for number, wanted in _wanted(layer, rasters[layer], variables[layer], units).items():
+        own, transformed = _by_scale(layer, variables[layer])
+        notes += _notes_on_transformed(layer, rasters[layer], transformed, is_written=is_written)
+        for number, wanted in _wanted(layer, rasters[layer], own, units).items():
             bands = found[layer].bands
             changed = _converted(layer, bands[number - 1], wanted, is_written=is_written)
             if changed is not bands[number - 1]:
@@ -121,6 +124,29 @@ def in_units_of(
                 notes += _notes(layer, bands[number - 1], changed, wanted)
     _require_same_zero(variables, rasters, found)
     return found, tuple(dict.fromkeys(notes))
+
+
+def _by_scale(layer: str, variables: Sequence[Variable]) -> tuple[list[Variable], list[Variable]]:
+    """Return the variables whose values in a layer are in their unit, and those whose values are transformed."""
+    is_transformed = [bool(variable.transform) and is_predicted(layer) for variable in variables]
+    pairs = list(zip(variables, is_transformed, strict=True))
+    return [one for one, other in pairs if not other], [one for one, other in pairs if other]
+
+
+def _notes_on_transformed(
+    layer: str, raster: Raster, variables: Sequence[Variable], *, is_written: bool
+) -> Iterator[str]:
+    """Yield a note where a file gives a unit of transformed values; DataError where the configuration does."""
+    for variable in variables:
+        number = number_of_band(raster, layer, variable)
+        unit = raster.bands[number - 1].units if number <= len(raster.bands) else ""
+        if unit and is_written:
+            raise DataError(
+                f"{layer}: units {unit!r} are of values with transform: {variable.transform}, which have no unit to "
+                "convert; leave units out"
+            )
+        if unit and variable.units and unit != variable.units:
+            yield f"{layer}: the unit {unit!r} of {variable.name} is not converted, as the values are transformed"
 
 
 def _has_units(layer: str) -> bool:

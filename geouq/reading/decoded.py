@@ -5,8 +5,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from geouq.core.distribution import Distribution, real_moments
 from geouq.core.gaussian import half_width
-from geouq.core.validity import VARIANCE_NODATA, unify_nodata
+from geouq.core.validity import MEAN_NODATA, NOT_A_DISTRIBUTION, VARIANCE_NODATA, unify_nodata
 from geouq.rasters.raster import Band
 
 Values = NDArray[np.floating]
@@ -57,6 +58,20 @@ def variance_of_relative(relative: Decoded, mean: Decoded) -> Decoded:
     """Variance from a std relative to the mean; a negative one stays negative, and nodata goes to the status."""
     share = squared(relative)
     return Decoded(share.values * np.square(mean.values, dtype=np.float64), None, share.status)
+
+
+def on_real_scale(distribution: Distribution, mean: Decoded, variance: Decoded) -> tuple[Decoded, Decoded]:
+    """Return mean and variance of a distribution; nodata goes to the status, and so do values that choose none."""
+    missing = status_where(equals(mean.values, mean.nodata), MEAN_NODATA)
+    unknown = status_where(equals(variance.values, variance.nodata), VARIANCE_NODATA)
+    stored, spread = mean.values.astype(np.float64), variance.values.astype(np.float64)
+    real, own = real_moments(distribution, stored, spread)
+    none = np.isfinite(stored) & np.isfinite(spread) & (spread > 0) & np.isnan(real)
+    status = merged(mean.status, missing, status_where(none, NOT_A_DISTRIBUTION))
+    return (
+        Decoded(np.where(none, stored, real), None, status),
+        Decoded(np.where(none, spread, own), None, merged(variance.status, unknown)),
+    )
 
 
 def with_one_nodata(raw: NDArray[np.generic], band: Band) -> NDArray[np.generic]:

@@ -42,6 +42,7 @@ from geouq.reading.decoded import (
     Values,
     equals,
     merged,
+    on_real_scale,
     scaled,
     squared,
     status_where,
@@ -141,6 +142,8 @@ class TileReader:
         Nothing else is read, so that there need be no truth.
         """
         m, v, _ = self._models[variable.model].decoded(variable, window)
+        if not variable.distributed.is_normal:
+            m, v = on_real_scale(variable.distributed, m, v)
         known = np.isfinite(m.values) & np.isfinite(v.values) & (v.values > 0)
         for layer in (m, v):
             known &= ~equals(layer.values, layer.nodata)
@@ -173,6 +176,8 @@ class TileReader:
         if variable.model in self._stacks:
             return _of_layers(self._stacks[variable.model], variable, window, auxiliary)
         m, v, bounds = self._models[variable.model].decoded(variable, window)
+        if not variable.distributed.is_normal:
+            m, v = on_real_scale(variable.distributed, m, v)
         v = v if auxiliary.noise is None else with_more(v, auxiliary.noise)
         y, status = auxiliary.truth, merged(auxiliary.status, m.status, v.status)
         nodata, sources = Nodata.of(m.nodata, v.nodata, y.nodata), (m.status, v.status, y.status, auxiliary.masked)

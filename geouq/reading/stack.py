@@ -9,6 +9,7 @@ import xarray as xr
 from numpy.typing import NDArray
 
 from geouq.config import Configuration, Experiment, load_experiment
+from geouq.config.variables import not_normal
 from geouq.core.errors import ConfigError, DataError, require_type
 from geouq.core.grid import Grid, Window
 from geouq.rasters.catalog import Tile, find_tiles
@@ -47,7 +48,7 @@ def open_stack(experiment: Tile | Configuration, tile: str | None = None, *, chu
     Raises
     ------
     ConfigError
-        If the configuration is wrong, or there is no tile of that name.
+        If the configuration is wrong, there is no tile of that name, or a variable is not normally distributed.
     DataError
         If the tile cannot be read.
     ArgumentError
@@ -87,6 +88,11 @@ def _at_step(tile: Tile, stack: xr.Dataset) -> xr.Dataset:
 
 
 def _stack_of(found: Tile, chunk: int) -> xr.Dataset:
+    if name := not_normal(found.variables):
+        raise ConfigError(
+            f"variable {name} has a distribution or a transform, but a stack is evaluated as a normal forecast; "
+            "run the configuration, or give the layers as they are stored to geouq.summarize(..., distribution=...)"
+        )
     windows = [list(row) for row in _rows_of_windows(found.grid, chunk)]
     blocks = da.block([[_block(found, window) for window in row] for row in windows])
     dims = ("variable", "y", "x")

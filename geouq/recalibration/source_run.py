@@ -9,6 +9,7 @@ from pydantic import ValidationError
 
 from geouq.config import Experiment, Recalibration, load_experiment, problem_of_groups
 from geouq.config.sections import NOT_RECALIBRATED
+from geouq.config.variables import NORMAL_ALONE, not_normal
 from geouq.core.errors import ConfigError, DataError, SummaryError
 from geouq.core.failures import Failure
 from geouq.core.grid import require_same_grid
@@ -85,6 +86,8 @@ def open_run(
         require_credentials(experiment)
     if experiment.forms:
         raise ConfigError(f"recalibration: {NOT_RECALIBRATED}")
+    if name := not_normal(experiment.variables or ()):
+        raise ConfigError(f"recalibration: {name} {NORMAL_ALONE}")
     wanted = wanted or experiment.recalibration or Recalibration()
     if problem := problem_of_groups(wanted, experiment.regions):
         raise ConfigError(f"recalibration: {problem}")

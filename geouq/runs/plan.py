@@ -16,6 +16,7 @@ from geouq.core.grid import SQUARE
 from geouq.core.usage import machine_memory
 from geouq.rasters.catalog import Catalog, Tile
 from geouq.rasters.layered import Layered
+from geouq.rasters.predictions import is_predicted
 from geouq.rasters.raster import Raster, number_of_band
 from geouq.rasters.tile_names import natural_order
 from geouq.reading.aligned import ALIGNING
@@ -32,6 +33,7 @@ FIGURES = 500 * MIB  # the same with what draws and writes tables
 GROUP = 2 * MIB  # sums of a variable in one group
 TAIL = 20 * MIB  # single pixels kept of a variable, and copies made of them
 CELL = 600  # sums of a cell, in bytes
+CONVERTED = 32  # what turns stored moments into those of a distribution, in bytes of a pixel
 VIEW = 256 << 10  # sums of one corrected forecast in one group
 ROOM = 0.25  # share of the machine's memory that zones may take without --memory
 FOR_SERVERS = 8  # workers for each processor: most of them wait for a server
@@ -306,9 +308,10 @@ def _bytes_of_pixel(layer: str, tile: Tile) -> int:
         return 2 * prediction.at_once(raster) * max(size, np.dtype(np.float32).itemsize) + 32
     numbers = {number_of_band(raster, layer, variable) for variable in tile.variables_of(layer)}
     bands = len(numbers) if raster.interleaved else 1
-    as_stored = raster.bands[0].dtype == "float32" and not tile.noisy_truth and _variances_alone(tile)
+    normal = all(distribution.is_normal for distribution in tile.distributions.values())
+    as_stored = raster.bands[0].dtype == "float32" and not tile.noisy_truth and _variances_alone(tile) and normal
     copies = 0 if as_stored else 16
-    return bands * size + copies
+    return bands * size + copies + (0 if normal or not is_predicted(layer) else CONVERTED)
 
 
 def _variances_alone(tile: Tile) -> bool:

@@ -68,7 +68,7 @@ def key_of_tile(tile: Tile, settings: Settings) -> str:
     """
     settings = replace(settings, levels=(), tail=0, groups=(), ordering=False, form=settings.form.at_levels(()))
     rasters = [(layer, raster.fingerprint) for layer, raster in tile.rasters.items()]
-    bands = [(v.name, v.model, tile.bands_of(v), v.thresholds, v.noise) for v in tile.variables]
+    bands = [(v.name, v.model, tile.bands_of(v), v.thresholds, v.noise, v.distributed) for v in tile.variables]
     models = [(model, prediction.read_as) for model, prediction in tile.predictions.items()]
     own = (bands, models, tile.common if len(models) > 1 else None, tile.area_weighted)
     made_from = (FORMAT, __version__, digest_of_sources(), code_target(), rasters, own, settings)

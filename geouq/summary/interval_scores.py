@@ -1,4 +1,4 @@
-"""Sums of interval scores, and the level of intervals that a forecast gives itself."""
+"""Sums of interval scores and widths, and the level of intervals that a forecast gives itself."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -7,6 +7,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from geouq.core.distribution import Distribution
 from geouq.core.errors import SummaryError
 from geouq.summary.statistic import Array, Dimensions, Spec, Statistic
 
@@ -23,6 +24,38 @@ class IntervalScores(Statistic):
     def at_levels(self, levels: tuple[float, ...], kept: tuple[float, ...]) -> Self:
         """Return the sums of some of the levels that were kept."""
         return type(self)(self.sums[..., [kept.index(level) for level in levels]])
+
+
+@dataclass(frozen=True)
+class IntervalWidths(Statistic):
+    """Sums of the width of the central interval of each level, float64 (..., levels), and of which distribution.
+
+    Of distributions other than the normal one, whose intervals are as wide as the std says.
+    """
+
+    distribution: Distribution
+    sums: NDArray[np.float64]
+    required: ClassVar[bool] = True
+    dimensions: ClassVar[Dimensions] = {"sums": ("level",)}
+    explained: ClassVar[Mapping[str, str]] = {"sums": "sums of the width of the central interval of each level"}
+
+    def spec(self) -> dict[str, Any]:
+        """Return the distribution."""
+        return {"family": self.distribution.family, "parameter": self.distribution.parameter}
+
+    @classmethod
+    def from_arrays(cls, arrays: Mapping[str, Array], spec: Spec) -> Self:
+        """Return the widths that were saved."""
+        return cls(Distribution(spec["family"], float(spec["parameter"])), arrays["sums"])
+
+    def __add__(self, other: Self) -> Self:
+        if self.distribution != other.distribution:
+            raise SummaryError(f"summaries of {self.distribution} and {other.distribution} forecasts do not add")
+        return super().__add__(other)
+
+    def at_levels(self, levels: tuple[float, ...], kept: tuple[float, ...]) -> Self:
+        """Return the sums of some of the levels that were kept."""
+        return type(self)(self.distribution, self.sums[..., [kept.index(level) for level in levels]])
 
 
 @dataclass(frozen=True)

@@ -21,7 +21,7 @@ class ValidPixels(NamedTuple):
     cell: NDArray[np.int64]
 
 
-BUILT_IN = ("moments", "interval_scores", "z", "variance", "ordering", "thresholds", "given", "form")
+BUILT_IN = ("moments", "interval_scores", "z", "variance", "ordering", "thresholds", "given", "widths", "form")
 PREFIXES = ("coverage_by_", "cell_")  # of other statistics, and of arrays in files
 NO_PIXELS = ValidPixels(np.zeros(0), np.zeros(0), np.zeros(0), np.zeros(0), np.zeros(0, np.int64))
 

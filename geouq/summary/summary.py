@@ -13,12 +13,13 @@ from typing import Any, Self, TypeVar, cast
 import numpy as np
 from numpy.typing import NDArray
 
+from geouq.core.distribution import NORMAL, Distribution
 from geouq.core.errors import AbsentError, SummaryError
 from geouq.summary.coverage_profile import CoverageProfile
 from geouq.summary.display import as_html, as_text
 from geouq.summary.equality import are_equal
 from geouq.summary.form import GAUSSIAN, Form, FormSums
-from geouq.summary.interval_scores import GivenLevel, IntervalScores
+from geouq.summary.interval_scores import GivenLevel, IntervalScores, IntervalWidths
 from geouq.summary.moments import Moments, no_moments
 from geouq.summary.ordering_profile import OrderingProfile
 from geouq.summary.statistic import Statistic
@@ -47,8 +48,8 @@ class Summary(Mapping[str, Statistic]):
         Nominal levels whose coverage and interval scores are kept.
     statistics : mapping of names to statistics
         Always `moments`, `interval_scores`, `z` and `variance`. If requested, or if the forecast has them, also
-        `coverage_by_truth` (mean, variance, or the name of a layer), `ordering`, `thresholds`, `given` and `form`. An
-        absent statistic was not kept.
+        `coverage_by_truth` (mean, variance, or the name of a layer), `ordering`, `thresholds`, `given`,
+        `widths` and `form`. An absent statistic was not kept.
 
     Notes
     -----
@@ -130,6 +131,16 @@ class Summary(Mapping[str, Statistic]):
         """Return the level of the intervals that the forecast gives itself; None where it gives none."""
         level = cast("GivenLevel | None", self.statistics.get("given"))
         return None if level is None else level.level
+
+    @property
+    def widths(self) -> IntervalWidths | None:
+        """Return the sums of the widths of the intervals; None of the normal distribution."""
+        return cast("IntervalWidths | None", self.statistics.get("widths"))
+
+    @property
+    def distribution(self) -> Distribution:
+        """Return the distribution that mean and variance stand for."""
+        return NORMAL if self.widths is None else self.widths.distribution
 
     @property
     def form(self) -> FormSums | None:

@@ -10,6 +10,7 @@ from types import MappingProxyType
 import numpy as np
 from numpy.typing import NDArray
 
+from geouq.core.distribution import NORMAL, Distribution
 from geouq.core.grid import Grid, Window
 from geouq.core.validity import REASONS
 from geouq.kernel import CellSums, Sampled, Totals, prune_tail, take_cells, take_counts, take_keys
@@ -26,7 +27,7 @@ from geouq.summary import (
 )
 from geouq.summary.coverage_profile import POSITIVE, ClassCoverage, CoverageProfile
 from geouq.summary.form import FormSums, no_sums
-from geouq.summary.interval_scores import GivenLevel, IntervalScores
+from geouq.summary.interval_scores import GivenLevel, IntervalScores, IntervalWidths
 from geouq.summary.joint_sample import JointSample
 from geouq.summary.moments import PRODUCTS, SUMS
 from geouq.summary.ordering_profile import CLASSES, OrderingProfile
@@ -162,13 +163,14 @@ class VariableSum:
         weighted: bool,
         given: float | None = None,
         tile: str = "",
+        distribution: Distribution = NORMAL,
     ) -> None:
         levels, form = settings.levels, settings.form
         self._tile = tile
         self._every: list[Every] | None = [] if settings.keeps_few else None
         self._swept: list[tuple[int, SweptPixels]] | None = [] if settings.keeps_few else None
         self._settings, self._append, self._weighted = settings, append, weighted
-        self._thresholds, self._given = thresholds, given
+        self._thresholds, self._given, self._distribution = thresholds, given, distribution.evaluated
         self._shape = grid.coarsened(settings.cell_size).shape
         bands = bands_of(grid)
         room = BUDGET // max(bands, 1)
@@ -178,6 +180,7 @@ class VariableSum:
         self._n, self._weight = np.zeros(count, np.int64), np.zeros(count)
         self._sums, self._products = np.zeros((count, len(SUMS))), np.zeros((count, len(PRODUCTS)))
         self._scores = np.zeros((count, len(levels)))
+        self._widths = np.zeros((count, 0 if distribution.is_normal else len(levels)))
         self._cell_z = np.zeros((count, compact), np.float64 if weighted else np.int32)
         self._extremes = np.tile([np.inf, -np.inf], (count, 1))
         none = no_sums(form)
@@ -251,6 +254,7 @@ class VariableSum:
         self._n[place], self._weight[place] = cells.n, cells.weight
         self._sums[place], self._products[place] = cells.sums, cells.products
         self._scores[place], self._cell_z[place] = cells.interval_scores, cells.z_counts
+        self._widths[place] = cells.widths
         self._extremes[place] = cells.extremes
         if self._form is not None:
             self._form.sums[place] = cells.form
@@ -273,6 +277,8 @@ class VariableSum:
             "interval_scores": IntervalScores(self._scores),
             "z": ZHistogram(edge_probabilities(self._settings.levels, COMPACT), self._cell_z),
         }
+        if not self._distribution.is_normal:
+            found["widths"] = IntervalWidths(self._distribution, self._widths)
         if self._given is not None:
             found["given"] = GivenLevel(self._given)
         if self._form is not None:

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
+from geouq.core.distribution import NORMAL, Distribution
 from geouq.core.errors import DataError
 from geouq.core.grid import COLUMN, Places, Window
 from geouq.core.validity import Nodata
@@ -34,8 +35,9 @@ from geouq.kernel import (
     sweep_boxes,
     sweep_gathered,
 )
+from geouq.kernel.distributions import Scoring, scoring_of
 from geouq.kernel.places import gather, tile_places
-from geouq.kernel.z_lattice import ZLattice, z_lattice
+from geouq.kernel.z_lattice import ZLattice, pit_lattice, z_lattice
 from geouq.reading.form_pixels import NO_LAYERS, add_form, taken
 from geouq.reading.variable_window import VariableWindow
 from geouq.summary.form import GAUSSIAN
@@ -53,9 +55,9 @@ IDLE = 64  # sums of groups that a thread keeps to use again
 
 
 @lru_cache(maxsize=8)
-def z_lattice_of(levels: tuple[float, ...]) -> ZLattice:
-    """Return the lattice of these levels, made once."""
-    return z_lattice(levels)
+def lattice_of(levels: tuple[float, ...], *, of_pit: bool = False) -> ZLattice:
+    """Return the lattice of these levels, made once; of_pit : of distributions other than the normal one."""
+    return pit_lattice(levels) if of_pit else z_lattice(levels)
 
 
 @dataclass(frozen=True)
@@ -132,6 +134,7 @@ class AddedStatistics:
 class GroupSum:
     """What one variable adds up to in one group; `kind` tells for which its totals serve, and `room` its cells."""
 
+    distribution: Distribution
     group: Window
     across: int
     weighted: bool
@@ -149,34 +152,43 @@ _of_thread = threading.local()
 
 
 def new_group_sum(
-    group: Window, settings: Settings, thresholds: tuple[float, ...], *, weighted: bool, swept: bool = False
+    group: Window,
+    settings: Settings,
+    thresholds: tuple[float, ...],
+    *,
+    weighted: bool,
+    swept: bool = False,
+    distribution: Distribution = NORMAL,
 ) -> GroupSum:
     """Return an empty sum, in arrays of this thread that were used before if there are any: fresh memory costs time.
 
     swept : whether all pixels are kept in the order of the sweep, instead of sums by key of the variance.
     """
-    lattice, size = z_lattice_of(settings.levels), settings.cell_size
+    scored, size = not distribution.is_normal, settings.cell_size
+    lattice = lattice_of(settings.levels, of_pit=scored)
     down, across = -(-group.height // size), -(-group.width // size)
-    kind, room = (settings, thresholds, weighted, swept), (down * across, group.height * group.width)
+    kind, room = (settings, thresholds, weighted, swept, distribution), (down * across, group.height * group.width)
     form, width = settings.form, settings.form.width
+    of_cells: dict[str, Any] = {"weighted": weighted, "form": width, "scored": scored}
     idle: list[GroupSum] = _of_thread.__dict__.setdefault("idle", [])
     alike = [i for i, candidate in enumerate(idle) if candidate.kind == kind]
     if alike:
         candidate = idle.pop(next((i for i in alike if idle[i].room == room), alike[0]))
         candidate.totals.kept_state[:] = settings.tail, 0
-        cells = candidate.cells if candidate.room == room else new_cells(*room, lattice, weighted=weighted, form=width)
+        cells = candidate.cells if candidate.room == room else new_cells(*room, lattice, **of_cells)
         few, added = FewPixels(wanted=settings.keeps_few and not swept), AddedStatistics(settings.added)
         pixels: list[SweptPixels] | None = [] if swept else None
         return replace(
             candidate, group=group, across=across, room=room, cells=cells, few=few, added=added, swept=pixels
         )
-    cells = new_cells(*room, lattice, weighted=weighted, form=width)
+    cells = new_cells(*room, lattice, **of_cells)
     groups, ordering = len(settings.groups), settings.ordering
     kinds = {"ordering": ordering, "weighted": weighted, "profiled": not swept}
     totals = new_totals(lattice, settings.tail, groups, thresholds, **kinds)
     sampled = new_sampled(form.sampled_members)
     few, added = FewPixels(wanted=settings.keeps_few and not swept), AddedStatistics(settings.added)
-    return GroupSum(group, across, weighted, kind, room, cells, totals, sampled, few, added, [] if swept else None)
+    pixels = [] if swept else None
+    return GroupSum(distribution, group, across, weighted, kind, room, cells, totals, sampled, few, added, pixels)
 
 
 def emptied(group: GroupSum) -> VariablePart:
@@ -210,8 +222,8 @@ def add_boxes(read: Read, boxes: Ints, group: GroupSum, settings: Settings) -> N
     pixels, columns, nodata = read.pixels, read.window.width, read.found.nodata
     if form.has_variance:
         sweep_boxes(
-            pixels, columns, nodata, boxes, group.across, size, z_lattice_of(settings.levels),
-            _scratch(settings, pixels.truth.dtype, weighted=group.weighted), group.cells, group.totals,
+            pixels, columns, nodata, boxes, group.across, size, _lattice(settings, group),
+            _scratch(settings, pixels.truth.dtype, group), group.cells, group.totals, _scoring(settings, group),
         )  # fmt: skip
     if not (settings.added or read.found.bounds or read.found.groups or form != GAUSSIAN):
         return
@@ -267,8 +279,8 @@ def add_squares(squares: Sequence[GatheredSquare], group: GroupSum, settings: Se
     for square in squares:
         sweep_gathered(
             square.pixels, square.column - group.group.column, group.across, settings.cell_size,
-            z_lattice_of(settings.levels), _scratch(settings, square.pixels.truth.dtype, weighted=False), group.cells,
-            group.totals,
+            _lattice(settings, group), _scratch(settings, square.pixels.truth.dtype, group), group.cells, group.totals,
+            _scoring(settings, group),
         )  # fmt: skip
         if square.refusal is not None and settings.negative == "error":
             raise DataError(square.refusal)
@@ -297,15 +309,25 @@ def _add_auxiliary(
         add_interval(*part, column, group.across, settings.cell_size, (lower, upper), group.cells)
     for i, values in enumerate(found.groups, len(settings.groups) - len(found.groups)):
         are_codes = settings.groups[i] in settings.classes
-        add_grouped(*part, values.ravel(), are_codes, i, z_lattice_of(settings.levels), group.totals)
+        lattice, scoring = _lattice(settings, group), _scoring(settings, group)
+        add_grouped(*part, values.ravel(), are_codes, i, lattice, group.totals, scoring)
 
 
-def _scratch(settings: Settings, dtype: DTypeLike, *, weighted: bool) -> Scratch:
+def _lattice(settings: Settings, group: GroupSum) -> ZLattice:
+    return lattice_of(settings.levels, of_pit=not group.distribution.is_normal)
+
+
+def _scoring(settings: Settings, group: GroupSum) -> Scoring | None:
+    return scoring_of(group.distribution, settings.levels)
+
+
+def _scratch(settings: Settings, dtype: DTypeLike, group: GroupSum) -> Scratch:
     """Return the buffers of this thread."""
-    wanted = (settings.levels, settings.groups, dtype, weighted)
+    weighted, scored = group.weighted, not group.distribution.is_normal
+    wanted = (settings.levels, settings.groups, dtype, weighted, scored)
     if getattr(_of_thread, "wanted", None) != wanted:
-        lattice = z_lattice_of(settings.levels)
-        _of_thread.scratch = new_scratch(lattice, dtype, settings.groups, weighted=weighted)
+        lattice = _lattice(settings, group)
+        _of_thread.scratch = new_scratch(lattice, dtype, settings.groups, weighted=weighted, scored=scored)
         _of_thread.wanted = wanted
     scratch: Scratch = _of_thread.scratch
     return scratch

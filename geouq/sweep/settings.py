@@ -4,6 +4,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any, Self
 
+from geouq.core.distribution import NORMAL, Distribution
 from geouq.core.grid import Grid
 from geouq.summary.form import GAUSSIAN, Form, form_as_words, form_of_words
 from geouq.summary.pixel_statistic import names_of_pixel_statistics
@@ -22,7 +23,8 @@ class Settings:
         kept, of arrays; those of tiles stand with their variables; classes : which of the groups are codes of classes;
         given : level of the intervals that the forecast gives, of arrays; those of tiles stand with their models;
         form : how the forecast is given; every : keep every pixel where they are
-        few, so that all bins are exact; added : names of statistics that numpy computes.
+        few, so that all bins are exact; distribution : that mean and variance stand for, of arrays; those of tiles
+        stand with their variables; added : names of statistics that numpy computes.
     """
 
     levels: tuple[float, ...]
@@ -36,6 +38,7 @@ class Settings:
     given: float | None = None
     form: Form = GAUSSIAN
     every: bool = True
+    distribution: Distribution = NORMAL
     added: tuple[str, ...] = field(default_factory=names_of_pixel_statistics)
 
     def as_words(self) -> dict[str, Any]:
@@ -49,6 +52,7 @@ class Settings:
             key: tuple(value) if isinstance(value, list) else value for key, value in words.items()
         }
         values["form"] = form_of_words(words["form"])
+        values["distribution"] = Distribution(**words["distribution"])
         return cls(**values)
 
     @property

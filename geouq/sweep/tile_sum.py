@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from geouq.config import Variable
+from geouq.core.distribution import Distribution
 from geouq.core.grid import Grid, Window
 from geouq.core.validity import TRUTH_NODATA
 from geouq.rasters.catalog import Tile
@@ -25,6 +26,7 @@ from geouq.sweep.settings import Settings
 from geouq.sweep.workers import stop_if_requested
 
 NOTHING: Mapping[str, float] = MappingProxyType({})
+NORMAL_ALONE: Mapping[str, Distribution] = MappingProxyType({})
 Entries = tuple[NDArray[np.uint32], NDArray[np.uint16], NDArray[np.float32]]
 ReadOne = Callable[[int, Window], VariableWindow]
 OnWindow = Callable[[int, Window, VariableWindow], None]  # takes the number of a variable, a window and its values
@@ -85,10 +87,12 @@ class TileSum:
         *,
         weighted: bool,
         given: Mapping[str, float] = NOTHING,
+        distributions: Mapping[str, Distribution] = NORMAL_ALONE,
     ) -> Self:
         """Return the sums of a tile without a piece; `variables` gives the thresholds of each by name.
 
         given : level of the intervals that the forecast gives, by variable, where that is not the same for all.
+        distributions : of the variables, where they are not those of `settings`.
         """
         sums = {
             variable: VariableSum(
@@ -99,6 +103,7 @@ class TileSum:
                 weighted=weighted,
                 given=given.get(variable, settings.given),
                 tile=name,
+                distribution=distributions.get(variable, settings.distribution),
             )
             for i, (variable, thresholds) in enumerate(variables.items())
         }
@@ -141,6 +146,7 @@ def sweep_piece(
 
     with gdal_options(reading.cache), unchanged(tile.rasters.values()):
         thresholds = [variable.thresholds for variable in tile.variables]
+        distributions = [tile.distributions[variable.name] for variable in tile.variables]
         return sweep_windows(
             read,
             piece,
@@ -149,6 +155,7 @@ def sweep_piece(
             names,
             thresholds=thresholds,
             weighted=tile.weighted,
+            distributions=distributions,
         )
 
 
@@ -179,12 +186,20 @@ def sweep_windows(
     *,
     thresholds: Sequence[tuple[float, ...]],
     weighted: bool,
+    distributions: Sequence[Distribution] = (),
 ) -> PieceSum:
-    """Read windows of variables in the order of `visits`, and add them up by group: for each, a part a variable."""
+    """Read windows of variables in the order of `visits`, and add them up by group: for each, a part a variable.
+
+    distributions : of the variables, where they are not those of `settings`.
+    """
     parts: dict[int, list[VariablePart]] = {}
+    own = distributions or [settings.distribution] * len(names)
     for variables, windows in visits:
         sums = {
-            i: [new_group_sum(group, settings, thresholds[i], weighted=weighted) for group in piece.groups]
+            i: [
+                new_group_sum(group, settings, thresholds[i], weighted=weighted, distribution=own[i])
+                for group in piece.groups
+            ]
             for i in variables
         }
         for window in windows:

@@ -105,7 +105,7 @@ def sweep_tiles(
     def begin(tile: Tile) -> TileSum:
         """Return the empty sums of a tile."""
         thresholds = {variable.name: variable.thresholds for variable in tile.variables}
-        kinds: dict[str, Any] = {"weighted": tile.weighted, "given": tile.given}
+        kinds: dict[str, Any] = {"weighted": tile.weighted, "given": tile.given, "distributions": tile.distributions}
         return TileSum.empty(tile.name, tile.grid, thresholds, settings, store_for(tile), **kinds)
 
     def tasks() -> Iterator[Task]:

@@ -275,8 +275,14 @@ class _Gathered:
 
     def _sum(self) -> GroupSum:
         settings, thresholds = self._settings, self._variable.thresholds
-        kinds = {"weighted": self._tile.weighted, "swept": self._swept}
-        group = self._group or new_group_sum(self._span, settings, thresholds, **kinds)
+        group = self._group or new_group_sum(
+            self._span,
+            settings,
+            thresholds,
+            weighted=self._tile.weighted,
+            swept=self._swept,
+            distribution=self._variable.distributed,
+        )
         add_squares(self._plain, group, settings)
         for read, own in self._waiting:
             add_boxes(read, boxes_in(group, own.strips.boxes, own.square.column), group, settings)
@@ -328,6 +334,7 @@ class ZoneSums:
             self.store_for(self.tile, layer, self.layers[layer].names[zone]),
             weighted=self.tile.weighted,
             given=self.tile.given,
+            distributions=self.tile.distributions,
         )
         return window, total
 

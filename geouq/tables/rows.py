@@ -48,6 +48,8 @@ if TYPE_CHECKING:
 HEAVY_BIN = 0.95
 TOGETHER = 1 << 13  # rows of a group of a Parquet file
 OVERFLOW = "overflow"
+OUTSIDE = "a truth lies where the distribution has no density"
+OF_NORMAL = "of normal forecasts alone"
 NOT_RESOLVED = "not resolved: one class holds nearly all errors"
 NO_GROUPS = Groups(by=())
 NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
@@ -366,6 +368,8 @@ def _why_missing(value: Value, summary: Summary) -> Row:
     number = value.value
     if np.isfinite(number):
         return {}
+    if summary.n and not summary.distribution.is_normal and (np.isinf(number) or value.metric.on_effective):
+        return {"ci_method": OUTSIDE if np.isinf(number) else OF_NORMAL}
     if np.isnan(number) and value.metric.resolution and value.metric.resolution(summary) >= UNRESOLVED:
         return {"ci_method": NOT_RESOLVED}
     lost = summary.overflows or (value.metric.on_effective and summary.variance.loses_squares)

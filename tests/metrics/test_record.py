@@ -37,6 +37,7 @@ OTHER_NOUNS = {
     "forms/ensemble.py": {"crps", "log_loss"},
     "forms/quantiles.py": {"crossing"},
     "kernel/optional_statistics.py": {"width"},
+    "kernel/distributions.py": {"nll", "crps"},
     "kernel/gaussian.py": {"nll"},
     "kernel/window.py": {"crps", "nll"},
     "maps/geotiff.py": {"width"},

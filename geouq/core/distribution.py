@@ -1,0 +1,114 @@
+"""Distributions that a predicted mean and variance stand for: the normal one, and others of the same two moments."""
+
+from dataclasses import dataclass, replace
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from geouq.core.gaussian import cdf, density
+
+Floats = NDArray[np.float64]
+Family = Literal["normal", "lognormal", "truncated_normal", "squared_normal", "gamma", "student_t"]
+FAMILIES: tuple[Family, ...] = ("normal", "lognormal", "truncated_normal", "squared_normal", "gamma", "student_t")
+DISTRIBUTIONS = ("normal", "lognormal", "truncated_normal", "gamma", "student_t")  # that a user may name
+LOWEST_RATIO = -10.0  # of mean / std before a truncation at 0, below which hardly anything is left
+LOWEST_DEGREES = 2.0  # of Student's t, at and below which it has no variance
+
+
+@dataclass(frozen=True)
+class Distribution:
+    """A family of distributions, of which a mean and a variance choose one.
+
+    Parameters
+    ----------
+    family : str
+        One of `FAMILIES`. A squared normal one is that of N^2 for a normal N.
+    parameter : float
+        Of a log-normal distribution of X + shift, the shift; of Student's t, the degrees of freedom; else 0.
+    of_normal : bool
+        Whether the stored mean and variance are those of the normal distribution that this one is made from: of
+        log(X + shift), of sqrt(X), or before the truncation at 0. Else they are of the distribution itself.
+    """
+
+    family: Family = "normal"
+    parameter: float = 0.0
+    of_normal: bool = False
+
+    @property
+    def is_normal(self) -> bool:
+        """Return whether it is the normal distribution."""
+        return self.family == "normal"
+
+    @property
+    def number(self) -> int:
+        """Return the number of the family, for compiled code."""
+        return FAMILIES.index(self.family)
+
+    @property
+    def evaluated(self) -> "Distribution":
+        """Return the same distribution, whatever is stored of it."""
+        return replace(self, of_normal=False)
+
+    def __str__(self) -> str:
+        if self.family == "student_t":
+            return f"Student t ({self.parameter:g} degrees of freedom)"
+        text = self.family.replace("_", " ").replace("lognormal", "log-normal")
+        return f"{text} (shifted by {-self.parameter:g})" if self.parameter else text
+
+
+NORMAL = Distribution()
+TRANSFORMS = {
+    "log": Distribution("lognormal", 0.0, of_normal=True),
+    "log1p": Distribution("lognormal", 1.0, of_normal=True),
+    "sqrt": Distribution("squared_normal", of_normal=True),
+}
+
+
+def distribution_of(name: str, degrees: float | None = None) -> Distribution:
+    """Return the distribution of a name in a configuration.
+
+    >>> distribution_of("student_t", 5.0)
+    Distribution(family='student_t', parameter=5.0, of_normal=False)
+    """
+    family = next(own for own in FAMILIES if own == name)
+    return Distribution(family, degrees or 0.0, of_normal=family == "truncated_normal")
+
+
+def real_moments(distribution: Distribution, mean: Floats, variance: Floats) -> tuple[Floats, Floats]:
+    """Return the mean and variance of a distribution from the stored ones, float64; NaN where it is none.
+
+    A variance that is not positive is returned unchanged, so that it is noticed.
+    """
+    if not distribution.of_normal:
+        has_one = mean + distribution.parameter > 0 if distribution.family in ("lognormal", "gamma") else True
+        return np.where(has_one, mean, np.nan), variance
+    wrong = ~(variance > 0)
+    known = np.where(wrong, 1.0, variance)
+    with np.errstate(over="ignore", invalid="ignore"):
+        real, spread = _MOMENTS[distribution.family](mean, known)
+    return real - distribution.parameter, np.where(wrong, variance, spread)
+
+
+def _lognormal_moments(mean: Floats, variance: Floats) -> tuple[Floats, Floats]:
+    real = np.exp(mean + variance / 2)
+    return real, np.expm1(variance) * real * real
+
+
+def _squared_moments(mean: Floats, variance: Floats) -> tuple[Floats, Floats]:
+    return mean * mean + variance, 2 * variance * (variance + 2 * mean * mean)
+
+
+def truncated_moments(mean: Floats, variance: Floats) -> tuple[Floats, Floats]:
+    """Return the mean and variance of what a truncation at 0 leaves of a normal distribution; NaN for almost nothing.
+
+    >>> [round(float(moment), 12) for moment in truncated_moments(np.array(0.0), np.array(1.0))]
+    [0.797884560803, 0.363380227632]
+    """
+    std = np.sqrt(variance)
+    ratio = np.where(mean >= (LOWEST_RATIO - 1) * std, mean / std, np.nan)
+    hazard = density(ratio) / cdf(ratio)
+    return mean + std * hazard, variance * (1 - hazard * (ratio + hazard))
+
+
+_MOMENTS = {"lognormal": _lognormal_moments, "squared_normal": _squared_moments, "truncated_normal": truncated_moments}
