@@ -148,6 +148,11 @@ class Verdict:
         return self.findings[-1]
 
     @property
+    def is_empty(self) -> bool:
+        """Return whether no pixel was evaluated, so that there is nothing to judge."""
+        return self.findings == (NO_PIXELS,)
+
+    @property
     def std_factor(self) -> float | None:
         """Return the factor by which the predicted std is too small; below 1, it is too large."""
         return None if self.gap is not None else self.spread.value

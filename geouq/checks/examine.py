@@ -9,10 +9,11 @@ from geouq.checks.placement import SHIFTED, of_overlaps, of_placement
 from geouq.checks.relation import of_relation
 from geouq.checks.sample import Finding, Patch, joined, take_sample
 from geouq.checks.spread import of_reading, of_spread
+from geouq.checks.values import of_nothing, of_signs
 from geouq.config import Experiment, Variable
 from geouq.core.failures import isolated
 from geouq.core.overflow import overflow_is_missing
-from geouq.rasters.catalog import Catalog
+from geouq.rasters.catalog import Catalog, Tile
 from geouq.reading.places import Sampling
 
 CHEAP = Sampling(tiles=4, windows=1)
@@ -30,11 +31,24 @@ def examine(experiment: Experiment, catalog: Catalog, sampling: Sampling) -> lis
     with isolated(CHECKS, "tiles that overlap"):
         found += of_overlaps(catalog.tiles, [patch for patch in patches if patch.n])
     found += of_training([tile.name for tile in catalog.tiles], experiment.training_tiles)
-    if not catalog.form.has_variance:  # what is looked for is in mean and variance
-        return found
-    for model, together in _by_model(catalog.variables).items():
+    if catalog.form.has_variance:  # what is looked for is in mean and variance
+        found += of_patches(experiment, catalog.tiles, patches)
+    if sampling.windows > CHEAP.windows:  # fewer may miss all pixels of a sparse truth
+        for name in dict.fromkeys(patch.variable for patch in patches):
+            found += of_nothing(name, [patch for patch in patches if patch.variable == name])
+    return found
+
+
+def of_patches(experiment: Experiment, tiles: Sequence[Tile], patches: Sequence[Patch]) -> list[Finding]:
+    """Return the findings about the variables of all models in a sample."""
+    found: list[Finding] = []
+    for model, together in _by_model(tiles[0].variables if tiles else ()).items():
         own = {v.name: [patch for patch in patches if patch.variable == v.name] for v in together}
-        found += examine_model(own, catalog.tiles[0].predictions[model].spread)
+        layer = tiles[0].predictions[model].spread
+        for variable, parts in own.items():
+            with isolated(CHECKS, variable):
+                found += of_signs(variable, parts, layer, experiment.variance.negative)
+        found += examine_model(own, layer)
     return found
 
 

@@ -45,6 +45,11 @@ class Results:
         return self.warnings[len(self.input_warnings) :]
 
     @property
+    def is_empty(self) -> bool:
+        """Return whether no pixel of any variable was evaluated."""
+        return all(verdict.is_empty for (level, *_), verdict in self.verdicts.items() if level == "all")
+
+    @property
     def findings(self) -> tuple[str, ...]:
         """Return what the input checks found."""
         return self.record.findings
