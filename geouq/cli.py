@@ -484,7 +484,7 @@ def _describe(source: Path, results: "Results", *, traces: bool = False) -> int:
     passed = len(results.gates) - len(failed_gates)
     gates = f", {passed} of {counted(len(results.gates), 'gate')} passed" if results.gates else ""
     page = results.folder / "report" / "index.html"
-    how = "without a valid pixel" if results.is_empty else "evaluated"
+    how = "without a valid pixel" if done and results.is_empty else "evaluated"
     click.echo(f"{source}: {counted(done, 'tile')} {how}, {failed} failed{items}{gates}; see {page}")
     if results.failures:
         return SOME_FAILED

@@ -292,6 +292,12 @@ def verdicts_of(rows: Iterable[Row], tests: Iterable[Row]) -> dict[Place, Verdic
     return found
 
 
+def are_empty(verdicts: Mapping[Place, Verdict]) -> bool:
+    """Return whether no variable of the whole has a pixel; False where there are no verdicts."""
+    whole = [verdict for (level, *_), verdict in verdicts.items() if level == "all"]
+    return bool(whole) and all(verdict.is_empty for verdict in whole)
+
+
 def _by_place(rows: Iterable[Row]) -> dict[Place, Sequence[Row]]:
     found: dict[Place, list[Row]] = {}
     for row in rows:

@@ -285,6 +285,8 @@ def _answer(whole: Mapping[str, Verdict], regions: Sequence[tuple[str, str, Verd
 def _answer_with_empty(whole: Mapping[str, Verdict], regions: Sequence[tuple[str, str, Verdict]]) -> tuple[Tone, str]:
     """Return the same for variables of which some may have no pixel."""
     empty = [name for name, one in whole.items() if one.is_empty]
+    if not whole:
+        return "open", "There is no verdict: nothing could be judged."
     if len(empty) == len(whole):
         return "open", NOTHING
     tone, sentence = _answer({name: one for name, one in whole.items() if name not in empty}, regions)

@@ -12,7 +12,7 @@ from geouq.numbers.gates import judge
 from geouq.numbers.run_metrics import metric_options_of, numbers_of
 from geouq.pipeline.stages import Evaluated, Swept
 from geouq.recalibration import JustRun, recalibrate_run
-from geouq.verdict import Place, Verdict
+from geouq.verdict import Place, Verdict, are_empty
 
 
 def evaluate(swept: Swept, shared: Helpers) -> Evaluated:
@@ -36,7 +36,7 @@ def evaluate(swept: Swept, shared: Helpers) -> Evaluated:
 
 def nothing_evaluated(verdicts: Mapping[Place, Verdict], tiles: int) -> list[Failure]:
     """Return a failure if tiles were read and no pixel of them counts; tiles that failed are failures themselves."""
-    if not tiles or not all(verdict.is_empty for (level, *_), verdict in verdicts.items() if level == "all"):
+    if not tiles or not are_empty(verdicts):
         return []
     message = (
         f"no pixel of {counted(tiles, 'tile')} counts for any variable: a layer has no value there, a mask leaves all "

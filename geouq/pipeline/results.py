@@ -12,7 +12,7 @@ from geouq.core.failures import Failure
 from geouq.numbers.gates import GateResult
 from geouq.runs.provenance import RunRecord
 from geouq.tables.rows import Table, as_frame
-from geouq.verdict import Place, Verdict
+from geouq.verdict import Place, Verdict, are_empty
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -47,7 +47,7 @@ class Results:
     @property
     def is_empty(self) -> bool:
         """Return whether no pixel of any variable was evaluated."""
-        return all(verdict.is_empty for (level, *_), verdict in self.verdicts.items() if level == "all")
+        return are_empty(self.verdicts)
 
     @property
     def findings(self) -> tuple[str, ...]:

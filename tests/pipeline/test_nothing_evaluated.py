@@ -52,14 +52,15 @@ def test_results_for_programs_have_no_success_and_name_the_failure(tile_folder, 
     assert "trustworthy" not in page.partition("</header>")[0].lower()
 
 
-def test_a_run_whose_tiles_all_fail_says_that_nothing_was_evaluated(tile_folder, geouq):
+def test_a_run_whose_tiles_all_fail_has_no_verdict(tile_folder, geouq):
     config = tile_folder(("a1",), text=SHORT)
     (config.parent / "truth/a1.tif").write_bytes(b"no raster")
 
     done = geouq("run", config, "--quiet")
 
     assert done.exit_code == 3
-    assert done.stdout.splitlines()[0] == "Nothing was evaluated: no variable has a valid pixel."
+    assert done.stdout.splitlines()[0] == "There is no verdict: nothing could be judged."
+    assert "0 tiles evaluated, 1 failed" in done.stdout
 
 
 def test_a_variable_without_a_valid_pixel_is_named_beside_the_verdict_of_the_others(tile_folder, geouq):
