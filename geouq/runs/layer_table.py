@@ -167,7 +167,7 @@ def _line(tile: Tile, layer: LayerBand, pixels: Doubles | None = None, pixel: tu
     return LayerLine(
         layer.variable.variable,
         layer.name if aligned is None else f"{layer.name} ({aligned.method})",
-        raster.path,
+        raster.path_of(layer.band),
         layer.band,
         used.description,
         stored.units,
