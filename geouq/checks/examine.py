@@ -4,7 +4,16 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 
-from geouq.checks.layers import of_copy, of_masks, of_nodata, of_order, of_training, of_wiring
+from geouq.checks.layers import (
+    of_copy,
+    of_exchange,
+    of_masks,
+    of_nodata,
+    of_order,
+    of_training,
+    of_unrelated,
+    of_wiring,
+)
 from geouq.checks.placement import SHIFTED, of_overlaps, of_placement
 from geouq.checks.relation import of_relation
 from geouq.checks.sample import Finding, Patch, joined, take_sample
@@ -75,7 +84,8 @@ def examine_model(patches: Mapping[str, Sequence[Patch]], layer: str) -> list[Fi
 def _of_variable(variable: str, patches: Sequence[Patch], layer: str, *, is_misplaced: bool) -> Iterator[Finding]:
     """Yield findings about one variable: where a layer is not what its key says, no others that follow from that."""
     counted = [patch for patch in patches if patch.n]
-    wrong = [*of_wiring(variable, patches, layer), *of_masks(variable, patches)]
+    equal = list(of_wiring(variable, patches, layer))
+    wrong = [*equal, *of_masks(variable, patches), *([] if equal else of_exchange(variable, counted, layer))]
     yield from wrong
     yield from of_spread(variable, counted, layer)
     if wrong or is_misplaced:
@@ -87,8 +97,11 @@ def _of_variable(variable: str, patches: Sequence[Patch], layer: str, *, is_misp
         yield finding
     mean, variance, truth = mean[kept], variance[kept], truth[kept]
     relation, placement = list(of_relation(variable, mean, truth)), list(of_placement(variable, counted))
-    yield from (*relation, *placement, *of_copy(variable, mean, truth))
-    if not relation and all(one.kind == SHIFTED for one in placement):  # a flip leaves errors of something else
+    unrelated = [] if relation or placement or is_misplaced else list(of_unrelated(variable, mean, truth))
+    yield from (*relation, *placement, *unrelated, *of_copy(variable, mean, truth))
+    if (
+        not relation and not unrelated and all(one.kind == SHIFTED for one in placement)
+    ):  # a flip leaves errors of something else
         yield from of_reading(variable, mean, truth, variance, layer)
 
 

@@ -1,13 +1,14 @@
 """The checks of the few pixels that `geouq check` shows, without compiled code."""
 
 from collections.abc import Iterator, Sequence
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
 
 from geouq.checks.examine import CHECKS, of_patches
 from geouq.checks.sample import Finding, Known, Patch
-from geouq.checks.values import nothing_counts, of_nothing
+from geouq.checks.values import NEARLY_ALL, nothing_counts, of_nothing
 from geouq.config import Experiment, Variable, key_of
 from geouq.core.failures import isolated
 from geouq.core.gaussian import half_width
@@ -22,12 +23,19 @@ from geouq.reading.glance import Glimpse
 def examine_glimpses(experiment: Experiment, glimpses: Sequence[Glimpse]) -> list[Finding]:
     """Return what looks wrong in the pixels that were read for a table of layers."""
     patches = [patch for glimpse in glimpses for patch in _patches(glimpse)]
+    found = of_patches(experiment, [glimpse.tile for glimpse in glimpses], patches) if patches else []
+    if not found:  # an inverted mask leaves nothing, too
+        for name in dict.fromkeys(patch.variable for patch in patches):
+            found += of_nothing(name, [patch for patch in patches if patch.variable == name])
+    return found + of_forms(glimpses)
+
+
+def of_forms(glimpses: Sequence[Glimpse]) -> list[Finding]:
+    """Return what looks wrong in layers of ensembles, quantiles and classes."""
     found: list[Finding] = []
-    for name in dict.fromkeys(patch.variable for patch in patches):
-        found += of_nothing(name, [patch for patch in patches if patch.variable == name])
-    with isolated(CHECKS, "layers without values"):
-        found += _of_forms(glimpses)
-    return found + of_patches(experiment, [glimpse.tile for glimpse in glimpses], patches)
+    with isolated(CHECKS, "layers of forms"):
+        found += [*_without_values(glimpses), *_of_quantiles(glimpses)]
+    return found
 
 
 def _patches(glimpse: Glimpse) -> Iterator[Patch]:
@@ -78,12 +86,12 @@ def _hidden(glimpse: Glimpse, pixels: dict[str, Doubles]) -> NDArray[np.bool_]:
     return np.isnan(mask) | (mask == 0 if raster.rule is None else ~raster.rule.counts(mask))
 
 
-def _of_forms(glimpses: Sequence[Glimpse]) -> Iterator[Finding]:
+def _without_values(glimpses: Sequence[Glimpse]) -> Iterator[Finding]:
     """Yield layers of ensembles, quantiles and classes, and their truth, without a single value."""
+    if any(isinstance(own, Prediction) for glimpse in glimpses for own in glimpse.tile.predictions.values()):
+        return
     parts: dict[tuple[str, str], list[Doubles]] = {}
     for glimpse in glimpses:
-        if any(isinstance(own, Prediction) for own in glimpse.tile.predictions.values()):
-            return
         for layer in glimpse.layers:
             parts.setdefault((layer.variable.variable, layer.name), []).append(glimpse.values(layer))
     tiles = counted(len({glimpse.tile.name for glimpse in glimpses}), "tile")
@@ -91,3 +99,23 @@ def _of_forms(glimpses: Sequence[Glimpse]) -> Iterator[Finding]:
         if all(np.isnan(part).all() for part in own):
             pixels = f"{sum(part.size for part in own)} pixels of {tiles}"
             yield nothing_counts(variable, pixels, f"{name} has no value in any of them")
+
+
+def _of_quantiles(glimpses: Sequence[Glimpse]) -> Iterator[Finding]:
+    """Yield quantiles of which a lower level holds higher values nearly everywhere, or the same values."""
+    for glimpse in glimpses[:1]:
+        for variable in glimpse.tile.variables:
+            layers = [own for own in glimpse.layers if own.variable == variable and "quantiles" in own.name]
+            layers.sort(key=lambda own: float(own.name.rpartition("quantiles")[2][1:]))
+            for low, high in pairwise(layers):
+                difference = glimpse.values(high) - glimpse.values(low)
+                known = difference[np.isfinite(difference)]
+                if len(known) and (share := float((known <= 0).mean())) >= NEARLY_ALL:
+                    is_equal = bool((known == 0).mean() >= NEARLY_ALL)
+                    yield Finding(
+                        "quantiles that are equal" if is_equal else "quantiles in another order",
+                        variable.name,
+                        f"{high.name} is {'' if is_equal else 'less than or '}equal to {low.name} in {share:.0%} of "
+                        f"{len(known)} pixels of tile {glimpse.tile.name}",
+                        "give each level the file or band that holds it; a run sorts quantiles that cross",
+                    )

@@ -24,12 +24,14 @@ def of_signs(variable: str, patches: Sequence[Patch], layer: str, rule: str) -> 
         share = f"in tile {tile}; {below} of {len(values)} pixels are below 0"
         yield _reversed(variable, share) if layer == "interval" else _negative(variable, layer, lowest, share, values)
     elif zero >= NEARLY_ALL * len(values) > 0:
-        name = "the width of the interval" if layer == "interval" else f"the {layer}"
+        name = {"interval": "width of the interval", "layers": "std of the members"}.get(layer, layer)
+        remedies = {"interval": "`lower` and `upper`", "layers": "the members"}
+        own = remedies.get(layer, "it")
         yield Finding(
-            f"{layer} of 0",
+            f"{name} of 0",
             variable,
-            f"{name} is 0 in {zero} of {len(values)} pixels of {_tiles(patches)}, none of which counts",
-            "name the band that holds it; if it is stored as integers, its header may lack a scale",
+            f"the {name} is 0 in {zero} of {len(values)} pixels of {_tiles(patches)}, none of which counts",
+            f"name the files or bands that hold {own}; if these are integers, their headers may lack a scale",
         )
 
 

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from geouq.checks import DEEP, examine, examine_glimpses
+from geouq.checks import DEEP, examine, examine_glimpses, of_forms
 from geouq.config import Configuration, load_experiment
 from geouq.core.failures import Failure, collecting
 from geouq.core.wording import counted
@@ -85,7 +85,7 @@ def check(
     with collecting() as failures:
         look = look_at_layers(job.catalog)
         if deep:
-            findings = examine(job.experiment, job.catalog, DEEP)
+            findings = examine(job.experiment, job.catalog, DEEP) + of_forms(look.glimpses)
             tiles = len(job.catalog.tiles)
             looked = f"{min(DEEP.tiles, tiles)} of {tiles} tiles"
             sample = f"up to {DEEP.windows} windows in each of {looked}: {counted(len(findings), 'finding')}"
