@@ -43,7 +43,7 @@ EXIT_CODES = {
     0: "success",
     GATE_FAILED: "a gate failed, a run is worse than `--fail-if-worse` allows, or `geouq verify` found a difference",
     WRONG: "the configuration or the command line is wrong",
-    SOME_FAILED: "some tiles or items failed; all others are written",
+    SOME_FAILED: "some tiles or items failed, or no pixel could be evaluated; all others are written",
     FINDINGS: "the input checks of a command with `--strict` have findings, and nothing failed",
     129: "SIGHUP ended the command; the same command continues",
     130: "Ctrl-C (SIGINT) ended the command; the same command continues",
@@ -164,14 +164,15 @@ def init(sources: tuple[str, ...], *, out: Path | None, overwrite: bool) -> None
     help="Number of workers to plan for; default: one for each processor, up to eight for files on servers.",
 )
 @click.option("--memory", help="Limit of the memory, such as 4GB.")
-@click.option("--deep", is_flag=True, help="Also check a sample of the pixels, and print the findings.")
+@click.option("--deep", is_flag=True, help="Examine a larger sample of the pixels.")
 @click.option("--strict", is_flag=True, help="Like --deep; exit code 5 if there is a finding.")
 @TRUST_FOR
 def check(config: Path, *, deep: bool, strict: bool, **options: Any) -> None:
     """Check a configuration and the headers of all rasters, and print the plan and a table of the layers.
 
     CONFIG is the YAML file. The table shows file, band, unit and scale of each layer, the share of nodata in a window
-    of one tile, and the value of each layer at one pixel. More pixels are read only with --deep.
+    of one tile, and the value of each layer at one pixel. The pixels of that window are examined too, and findings are
+    printed; more pixels are read only with --deep.
     """
     from geouq.pipeline.check import check as checked
     from geouq.runs.layer_table import lines_of_table
@@ -483,7 +484,8 @@ def _describe(source: Path, results: "Results", *, traces: bool = False) -> int:
     passed = len(results.gates) - len(failed_gates)
     gates = f", {passed} of {counted(len(results.gates), 'gate')} passed" if results.gates else ""
     page = results.folder / "report" / "index.html"
-    click.echo(f"{source}: {counted(done, 'tile')} evaluated, {failed} failed{items}{gates}; see {page}")
+    how = "without a valid pixel" if done and results.is_empty else "evaluated"
+    click.echo(f"{source}: {counted(done, 'tile')} {how}, {failed} failed{items}{gates}; see {page}")
     if results.failures:
         return SOME_FAILED
     return GATE_FAILED if failed_gates else 0
@@ -495,6 +497,6 @@ def _verdicts(results: "Results") -> "Iterator[str]":
 
     yield headline(results.record.variables, results.verdicts).sentence
     for (level, _, variable, model), verdict in results.verdicts.items():
-        if level == "all":
+        if level == "all" and not results.is_empty:
             name = f"{variable} ({model})" if model else variable
             yield f"{name}: {'; '.join(filter(None, (verdict.word, verdict.covered)))}"

@@ -148,6 +148,11 @@ class Verdict:
         return self.findings[-1]
 
     @property
+    def is_empty(self) -> bool:
+        """Return whether no pixel was evaluated, so that there is nothing to judge."""
+        return self.findings == (NO_PIXELS,)
+
+    @property
     def std_factor(self) -> float | None:
         """Return the factor by which the predicted std is too small; below 1, it is too large."""
         return None if self.gap is not None else self.spread.value
@@ -285,6 +290,12 @@ def verdicts_of(rows: Iterable[Row], tests: Iterable[Row]) -> dict[Place, Verdic
         with isolated("verdicts", f"{variable} ({model}) in {name}" if model else f"{variable} in {name}"):
             found[place] = verdict_of(own, of_place.get(place, ()))
     return found
+
+
+def are_empty(verdicts: Mapping[Place, Verdict]) -> bool:
+    """Return whether no variable of the whole has a pixel; False where there are no verdicts."""
+    whole = [verdict for (level, *_), verdict in verdicts.items() if level == "all"]
+    return bool(whole) and all(verdict.is_empty for verdict in whole)
 
 
 def _by_place(rows: Iterable[Row]) -> dict[Place, Sequence[Row]]:

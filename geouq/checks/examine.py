@@ -4,15 +4,25 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 
-from geouq.checks.layers import of_copy, of_masks, of_nodata, of_order, of_training, of_wiring
+from geouq.checks.layers import (
+    of_copy,
+    of_exchange,
+    of_masks,
+    of_nodata,
+    of_order,
+    of_training,
+    of_unrelated,
+    of_wiring,
+)
 from geouq.checks.placement import SHIFTED, of_overlaps, of_placement
 from geouq.checks.relation import of_relation
 from geouq.checks.sample import Finding, Patch, joined, take_sample
 from geouq.checks.spread import of_reading, of_spread
+from geouq.checks.values import of_nothing, of_signs
 from geouq.config import Experiment, Variable
 from geouq.core.failures import isolated
 from geouq.core.overflow import overflow_is_missing
-from geouq.rasters.catalog import Catalog
+from geouq.rasters.catalog import Catalog, Tile
 from geouq.reading.places import Sampling
 
 CHEAP = Sampling(tiles=4, windows=1)
@@ -30,11 +40,24 @@ def examine(experiment: Experiment, catalog: Catalog, sampling: Sampling) -> lis
     with isolated(CHECKS, "tiles that overlap"):
         found += of_overlaps(catalog.tiles, [patch for patch in patches if patch.n])
     found += of_training([tile.name for tile in catalog.tiles], experiment.training_tiles)
-    if not catalog.form.has_variance:  # what is looked for is in mean and variance
-        return found
-    for model, together in _by_model(catalog.variables).items():
+    if catalog.form.has_variance:  # what is looked for is in mean and variance
+        found += of_patches(experiment, catalog.tiles, patches)
+    if sampling.windows > CHEAP.windows:  # fewer may miss all pixels of a sparse truth
+        for name in dict.fromkeys(patch.variable for patch in patches):
+            found += of_nothing(name, [patch for patch in patches if patch.variable == name])
+    return found
+
+
+def of_patches(experiment: Experiment, tiles: Sequence[Tile], patches: Sequence[Patch]) -> list[Finding]:
+    """Return the findings about the variables of all models in a sample."""
+    found: list[Finding] = []
+    for model, together in _by_model(tiles[0].variables if tiles else ()).items():
         own = {v.name: [patch for patch in patches if patch.variable == v.name] for v in together}
-        found += examine_model(own, catalog.tiles[0].predictions[model].spread)
+        layer = tiles[0].predictions[model].spread
+        for variable, parts in own.items():
+            with isolated(CHECKS, variable):
+                found += of_signs(variable, parts, layer, experiment.variance.negative)
+        found += examine_model(own, layer)
     return found
 
 
@@ -61,7 +84,8 @@ def examine_model(patches: Mapping[str, Sequence[Patch]], layer: str) -> list[Fi
 def _of_variable(variable: str, patches: Sequence[Patch], layer: str, *, is_misplaced: bool) -> Iterator[Finding]:
     """Yield findings about one variable: where a layer is not what its key says, no others that follow from that."""
     counted = [patch for patch in patches if patch.n]
-    wrong = [*of_wiring(variable, patches, layer), *of_masks(variable, patches)]
+    equal = list(of_wiring(variable, patches, layer))
+    wrong = [*equal, *of_masks(variable, patches), *([] if equal else of_exchange(variable, counted, layer))]
     yield from wrong
     yield from of_spread(variable, counted, layer)
     if wrong or is_misplaced:
@@ -73,8 +97,11 @@ def _of_variable(variable: str, patches: Sequence[Patch], layer: str, *, is_misp
         yield finding
     mean, variance, truth = mean[kept], variance[kept], truth[kept]
     relation, placement = list(of_relation(variable, mean, truth)), list(of_placement(variable, counted))
-    yield from (*relation, *placement, *of_copy(variable, mean, truth))
-    if not relation and all(one.kind == SHIFTED for one in placement):  # a flip leaves errors of something else
+    unrelated = [] if relation or placement or is_misplaced else list(of_unrelated(variable, mean, truth))
+    yield from (*relation, *placement, *unrelated, *of_copy(variable, mean, truth))
+    if (
+        not relation and not unrelated and all(one.kind == SHIFTED for one in placement)
+    ):  # a flip leaves errors of something else
         yield from of_reading(variable, mean, truth, variance, layer)
 
 

@@ -18,6 +18,7 @@ MASK_REMEDY = (
 )
 # that people write where nothing is known, and that few variables reach
 CODES = (-9999.0, -99999.0, -999.0, -99.0, 9999.0, 99999.0, -32768.0, 32767.0, 65535.0, 255.0, -128.0)
+FAR_AWAY, UNRELATED = 2.0, 0.1  # distance in stds, and correlation, of a truth of another variable
 MOST_EQUAL = 0.2  # share of errors of exactly 0
 LEAST_CORRELATION = 0.3  # of a prediction and the truth of another variable
 
@@ -211,6 +212,48 @@ def _is_rounding(error: Floats, equal: float) -> bool:
         return False
     step = float(sizes.min())
     return bool(equal < 3 * float((np.abs(error - step) < step / 2).mean()))
+
+
+def of_exchange(variable: str, patches: Sequence[Patch], layer: str) -> Iterator[Finding]:
+    """Yield a std or variance that predicts the truth, and a mean that does not: one stands in the place of the other.
+
+    Parameters
+    ----------
+    patches : sequence of Patch
+        Those in which pixels count.
+    layer : str
+        Key of the configuration that gives the variance.
+    """
+    mean, variance, truth = (joined(patches, name) for name in ("mean", "variance", "truth"))
+    if layer not in ("std", "variance") or len(truth) < FEWEST:
+        return
+    mean, variance, truth = thinned(mean, variance, truth)
+    stored = np.sqrt(variance) if layer == "std" else variance
+    misfits = [float(np.sqrt(np.square(own - truth).mean())) for own in (mean, stored)]
+    correlations = [pearson(own, truth) for own in (mean, stored)]
+    if misfits[1] < misfits[0] / 2 and correlations[1] > max(0.5, correlations[0] + 0.2):
+        yield Finding(
+            f"mean and {layer} exchanged",
+            variable,
+            f"the {layer} is {misfits[1]:.3g} from the truth (root mean square) and correlates with it by "
+            f"{correlations[1]:.2f}, the mean {misfits[0]:.3g} and {correlations[0]:.2f}",
+            f"exchange the paths or bands of `mean` and `{layer}`",
+        )
+
+
+def of_unrelated(variable: str, mean: Floats, truth: Floats) -> Iterator[Finding]:
+    """Yield a truth that lies far from the prediction and has nothing to do with it, as one of another variable."""
+    if len(truth) < FEWEST or mean.min() == mean.max() or truth.min() == truth.max():
+        return
+    away, correlation = abs(float(mean.mean() - truth.mean())), pearson(mean, truth)
+    if away > FAR_AWAY * max(float(mean.std()), float(truth.std())) and abs(correlation) < UNRELATED:
+        yield Finding(
+            "truth of something else",
+            variable,
+            f"truth and prediction correlate by {correlation:.2f}, and their means are {truth.mean():.4g} and "
+            f"{mean.mean():.4g}",
+            "one of them may be another variable: correct its path or band",
+        )
 
 
 def of_training(evaluated: Sequence[str], trained_on: Sequence[str]) -> Iterator[Finding]:

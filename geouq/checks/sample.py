@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,8 +14,9 @@ from geouq.core.validity import MASKED
 from geouq.rasters.catalog import Tile
 from geouq.rasters.gdal import gdal_options
 from geouq.reading.places import Sampling, spread_out, windows_of
-from geouq.reading.reader import masked_layers, read_window
-from geouq.reading.variable_window import VariableWindow
+
+if TYPE_CHECKING:
+    from geouq.reading.variable_window import VariableWindow
 
 Floats = NDArray[np.float64]
 READERS = 8
@@ -111,6 +112,8 @@ def take_sample(tiles: Sequence[Tile], sampling: Sampling) -> list[Patch]:
 
 
 def _patches(tile: Tile, sampling: Sampling) -> list[Patch]:
+    from geouq.reading.reader import masked_layers, read_window  # noqa: PLC0415  compiled code, which a look needs not
+
     found = []
     try:
         with gdal_options(), overflow_is_missing():
@@ -123,7 +126,7 @@ def _patches(tile: Tile, sampling: Sampling) -> list[Patch]:
     return found
 
 
-def _known(pixels: VariableWindow) -> Known:
+def _known(pixels: "VariableWindow") -> Known:
     """Return the layers of a window as the files hold them."""
     mask = pixels.sources[-1]
     hidden = mask > 0 if mask.size else np.zeros(pixels.truth.shape, np.bool_)

@@ -19,6 +19,7 @@ POWER_FITS = np.log(1.15)
 Places = NDArray[np.intp]  # the group of each pixel
 Reading = Callable[[Floats, Floats], Floats]  # the std, from the stored values and the mean
 AS_WRITTEN: Mapping[str, Reading] = {"variance": lambda v, _: np.sqrt(v), "std": lambda s, _: s}
+KINDS = {"relative_std": "std"}  # after it is multiplied by the mean
 RELATIVE: Mapping[str, Reading] = {
     "std relative to the mean": lambda s, mean: s * np.abs(mean),
     "std in per cent of the mean": lambda s, mean: s * np.abs(mean) / 100,
@@ -26,6 +27,7 @@ RELATIVE: Mapping[str, Reading] = {
 OTHER_READINGS: Mapping[str, Mapping[str, Reading]] = {
     "variance": {"std": AS_WRITTEN["std"]},
     "std": {"variance": AS_WRITTEN["variance"], **RELATIVE},
+    "relative_std": {},
 }
 REMEDIES = {
     "std": "if so, write `std:` in the place of `variance:` in `data`",
@@ -99,16 +101,16 @@ def of_reading(variable: str, mean: Floats, truth: Floats, variance: Floats, lay
     if layer not in OTHER_READINGS or len(variance) < FEWEST or len(np.unique(variance)) == 1:
         return
     mean, truth, variance = thinned(mean, truth, variance)
-    stored = np.sqrt(variance) if layer == "std" else variance
+    stored = variance if layer == "variance" else np.sqrt(variance)
     error = mean - truth - (mean - truth).mean()
     groups = [_groups(stored), _groups(mean)]
-    written = _misfit(error, AS_WRITTEN[layer](stored, mean), groups)
+    written = _misfit(error, AS_WRITTEN[KINDS.get(layer, layer)](stored, mean), groups)
     if written is None:
         return
     misfits = {name: _misfit(error, read(stored, mean), groups) for name, read in OTHER_READINGS[layer].items()}
     others = {name: other for name, other in misfits.items() if other}
     name, other = min(others.items(), key=lambda one: one[1].worst, default=("", written))
-    if _explains(other, written):
+    if name and _explains(other, written):
         yield _finding(name, layer, variable, written, other)
     else:
         yield from _of_power(variable, layer, written, name, other)
@@ -136,7 +138,7 @@ def _of_power(variable: str, layer: str, written: _Misfit, name: str, other: _Mi
     if power in POWERS and abs(written.size - power * np.log(10)) < POWER_FITS and written.shape < FITS:
         times = 10 ** abs(power)
         factor = f"{times} times" if power > 0 else f"1/{times} of"
-        scale = 10.0 ** (power if layer == "std" else 2 * power)
+        scale = 10.0 ** (2 * power if layer == "variance" else power)
         reading = f"; if the file holds a {name}, {other} times the std" if abs(other.size) < FITS else ""
         yield Finding(
             f"{layer} of another scale",

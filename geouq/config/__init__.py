@@ -34,6 +34,7 @@ from geouq.config.values import (
     FORM_KEYS,
     SPLIT,
     TILE,
+    VARIABLE,
     problem_of_name,
 )
 from geouq.config.variables import Variable
@@ -54,6 +55,7 @@ __all__ = [
     "OUT",
     "SPLIT",
     "TILE",
+    "VARIABLE",
     "Alignment",
     "BinScheme",
     "Bins",

@@ -70,6 +70,7 @@ from geouq.config.values import (
     CALIBRATION_LEVELS,
     CELLS,
     TILE,
+    VARIABLE,
     calibration_level,
     cell_side,
     experiment_name,
@@ -403,6 +404,10 @@ class Experiment(Section):
 
     def _problem_of_files(self, layer: str, pattern: str) -> str:
         asset, source = asset_in(pattern), self.source_of(layer)
+        if VARIABLE in pattern and self.variables is None:
+            return f"{VARIABLE} stands for the names of variables: write them, such as variables: [AGB, height]"
+        if VARIABLE in pattern and self._is_of_many_bands(layer):
+            return f"{VARIABLE} is not for files of several members, quantiles or classes; evaluate one variable a run"
         if asset is None and isinstance(self.tiles, FileTiles) and TILE not in pattern:
             return f"needs {TILE} where the name of the tile stands"
         if asset is not None and source is None:
@@ -410,6 +415,13 @@ class Experiment(Section):
         if asset == "" and source is not None and source.usual is None:
             return "missing key 'asset': name of the asset; or give that of all layers, as tiles.asset"
         return ""
+
+    def _is_of_many_bands(self, layer: str) -> bool:
+        """Return whether the bands of a layer are members, quantiles or classes."""
+        key = model_and_layer(layer)[1].partition(".")[0]
+        return key in ("members", "member_variance", "probabilities") or (
+            key == "quantiles" and isinstance(self.data, FormData) and self.data.in_bands
+        )
 
     @field_validator("regions")
     @classmethod

@@ -24,6 +24,8 @@ AREA = "area"
 TILE = "{tile}"
 MODEL = "{model}"
 MEMBER = "{member}"
+VARIABLE = "{variable}"
+TIME = "{time}"
 LONGEST_MODEL = 30
 GroupedBy = Literal["truth", "mean", "variance"]
 
@@ -61,12 +63,12 @@ def experiment_name(name: str) -> str:
 
 
 def tile_pattern(path: str) -> str:
-    """Accept a path in which {tile}, and nothing else, may stand for something."""
+    """Accept a path in which {tile} and {variable} may stand for something."""
     return _with_tile(path, path)
 
 
 def predicted_pattern(path: str) -> str:
-    """Accept a path in which {tile} and {model} may stand for something."""
+    """Accept a path in which {tile}, {variable} and {model} may stand for something."""
     return _with_tile(path, path.replace(MODEL, ""))
 
 
@@ -77,9 +79,13 @@ def member_pattern(path: str) -> str:
 
 def _with_tile(path: str, pattern: str) -> str:
     """Return the path, if no other placeholder than {tile} is in its pattern."""
-    rest = pattern.replace(TILE, "")
+    rest = pattern.replace(TILE, "").replace(VARIABLE, "")
+    if TIME in rest:
+        raise ValueError(
+            f"{quoted(path)}: write {{tile}}, as each time is a tile, such as agb_{{tile}}.tif of agb_2020.tif"
+        )
     if "{" in rest or "}" in rest:
-        raise ValueError(f"{quoted(path)}: the only placeholder is {{tile}}")
+        raise ValueError(f"{quoted(path)}: the only placeholders are {{tile}} and {{variable}}")
     return path
 
 

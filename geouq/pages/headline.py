@@ -18,6 +18,7 @@ MOST_LINES = 4  # variables that are described
 FEW_LINES = 3  # that fit on the screen of a phone above the scorecard
 MOST_NAMES = 3
 NARROW_INTERVAL = 0.02  # of a coverage: narrower ones have one digit after the point
+NOTHING = "Nothing was evaluated: no variable has a valid pixel."
 FEW_CELLS = "too few independent cells to test"
 
 
@@ -60,7 +61,7 @@ def headline(variables: Sequence[Variable], verdicts: Mapping[Place, Verdict]) -
     }
     names = {(variable.variable, variable.model): variable.name for variable in variables}
     regions = [(names[place[2:]], place[1], one) for place, one in verdicts.items() if place[0] == "region"]
-    tone, sentence = _answer(whole, [one for one in regions if one[2].is_certain])
+    tone, sentence = _answer_with_empty(whole, [one for one in regions if one[2].is_certain])
     ranked = sorted(whole, key=lambda name: _rank(whole[name]))
     most = len(ranked) if len(ranked) == MOST_LINES + 1 else MOST_LINES  # "1 more" takes a line, too
     lines = [Line(name, effect_words(whole[name]), _in_short(whole[name])) for name in ranked[:most]]
@@ -111,7 +112,7 @@ def headline_of_region(
         for variable in variables
         if (place := place_of(region, variable)) in verdicts
     }
-    tone, sentence = _answer({name: own for name, (own, _) in both.items()}, [])
+    tone, sentence = _answer_with_empty({name: own for name, (own, _) in both.items()}, [])
     ranked = sorted(both, key=lambda name: _rank(both[name][0]))
     lines = [Line(name, compared(*both[name]), _in_short(both[name][0])) for name in ranked[:most]]
     more, limits = len(ranked) - len(lines), _limits_of(own for own, _ in both.values())
@@ -267,8 +268,6 @@ def _held_coverage(verdict: Verdict) -> str:
 
 def _answer(whole: Mapping[str, Verdict], regions: Sequence[tuple[str, str, Verdict]]) -> tuple[Tone, str]:
     """Return the tone and the sentence. regions : variable, region and verdict of each significant finding."""
-    if not whole:
-        return "open", "There is no verdict: no variable has a valid pixel."
     certain = {name: one for name, one in whole.items() if one.is_certain}
     found, suspected = _found(certain, len(whole)), _suspected(whole, "by more")
     places = [(variable, region) for variable, region, one in regions if severity(one) >= MATTERS]
@@ -281,6 +280,19 @@ def _answer(whole: Mapping[str, Verdict], regions: Sequence[tuple[str, str, Verd
     if certain:
         return "open", f"Miscalibrated, but by little where certain: {found}{suspected}."
     return _without_findings(whole, [(variable, region) for variable, region, _ in regions])
+
+
+def _answer_with_empty(whole: Mapping[str, Verdict], regions: Sequence[tuple[str, str, Verdict]]) -> tuple[Tone, str]:
+    """Return the same for variables of which some may have no pixel."""
+    empty = [name for name, one in whole.items() if one.is_empty]
+    if not whole:
+        return "open", "There is no verdict: nothing could be judged."
+    if len(empty) == len(whole):
+        return "open", NOTHING
+    tone, sentence = _answer({name: one for name, one in whole.items() if name not in empty}, regions)
+    if not empty:
+        return tone, sentence
+    return "open" if tone == "fine" else tone, f"{sentence} Not evaluated, for lack of valid pixels: {listed(empty)}."
 
 
 def _by_region(places: Sequence[tuple[str, str]]) -> str:

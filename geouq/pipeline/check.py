@@ -2,12 +2,13 @@
 
 from dataclasses import dataclass
 
+from geouq.checks import DEEP, examine, examine_glimpses, of_forms
 from geouq.config import Configuration, load_experiment
 from geouq.core.failures import Failure, collecting
 from geouq.core.wording import counted
 from geouq.pipeline.data import Options
 from geouq.pipeline.headers import read_headers
-from geouq.runs.layer_table import LayerTable, table_of_layers
+from geouq.runs.layer_table import LayerTable, look_at_layers
 from geouq.runs.plan import describe, problems
 from geouq.runs.progress import Silent
 
@@ -26,7 +27,7 @@ class Checked:
     problems : tuple of str
         Tiles that cannot be evaluated, and why.
     findings : tuple of str
-        Findings of the input checks in a sample of the pixels; empty unless `deep`.
+        Findings of the input checks: in a sample of the pixels if `deep`, else in those of the table of layers.
     sample : str
         Which pixels the input checks have read; "" unless `deep`.
     failures : tuple of Failure
@@ -51,7 +52,7 @@ def check(
 ) -> Checked:
     """Check a configuration and the headers of all rasters, as `geouq check` does.
 
-    The pixels of some windows of one tile are read, for the table of its layers.
+    The pixels of one window are read for the table of layers, and examined; of more where no pixel has all layers.
 
     Parameters
     ----------
@@ -80,15 +81,15 @@ def check(
     options = Options(workers=workers, memory=memory, trust_for=trust_for)
     job = read_headers(load_experiment(experiment), options, Silent())
     plan = describe(job.plan, job.catalog, checksums=job.experiment.fingerprint == "checksum")
-    findings, sample = tuple[str, ...](), ""
+    sample = ""
     with collecting() as failures:
+        look = look_at_layers(job.catalog)
         if deep:
-            from geouq.checks import DEEP, examine  # noqa: PLC0415  what reads pixels takes long
-
-            findings = tuple(str(finding) for finding in examine(job.experiment, job.catalog, DEEP))
+            findings = examine(job.experiment, job.catalog, DEEP) + of_forms(look.glimpses)
             tiles = len(job.catalog.tiles)
             looked = f"{min(DEEP.tiles, tiles)} of {tiles} tiles"
             sample = f"up to {DEEP.windows} windows in each of {looked}: {counted(len(findings), 'finding')}"
-    return Checked(
-        tuple(plan), table_of_layers(job.catalog), tuple(problems(job.catalog)), findings, sample, tuple(failures)
-    )
+        else:
+            findings = examine_glimpses(job.experiment, look.glimpses)
+    found = tuple(map(str, findings))
+    return Checked(tuple(plan), look.table, tuple(problems(job.catalog)), found, sample, tuple(failures))

@@ -1,16 +1,18 @@
 """Third stage of a run: from summaries to numbers, intervals, verdicts and gates, and the recalibration."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from geouq.core.failures import collecting
+from geouq.core.failures import Failure, collecting
 from geouq.core.overflow import overflow_is_missing
 from geouq.core.processes import Helpers
 from geouq.core.usage import give_back
+from geouq.core.wording import counted
 from geouq.numbers.gates import judge
 from geouq.numbers.run_metrics import metric_options_of, numbers_of
 from geouq.pipeline.stages import Evaluated, Swept
 from geouq.recalibration import JustRun, recalibrate_run
+from geouq.verdict import Place, Verdict, are_empty
 
 
 def evaluate(swept: Swept, shared: Helpers) -> Evaluated:
@@ -26,9 +28,21 @@ def evaluate(swept: Swept, shared: Helpers) -> Evaluated:
         numbers = numbers_of(
             swept.experiment, swept.record, summaries, metric_options, reporter=swept.reporter, shared=shared
         )
+        missing.extend(nothing_evaluated(numbers.verdicts, len(swept.record.tiles)))
         gates = tuple(judge(swept.experiment, numbers.tables["metrics"]))
     give_back()  # what the resamples took, as figures and maps need memory of their own
     return Evaluated(swept, summaries, metric_options, numbers, gates, recalibrated, tuple(missing))
+
+
+def nothing_evaluated(verdicts: Mapping[Place, Verdict], tiles: int) -> list[Failure]:
+    """Return a failure if tiles were read and no pixel of them counts; tiles that failed are failures themselves."""
+    if not tiles or not are_empty(verdicts):
+        return []
+    message = (
+        f"no pixel of {counted(tiles, 'tile')} counts for any variable: a layer has no value there, a mask leaves all "
+        "pixels out, or the predicted variance is not above 0; geouq check shows which"
+    )
+    return [Failure("", "numbers", "NothingEvaluated", message, "all numbers")]
 
 
 def _recalibrate(swept: Swept) -> tuple[Sequence[Path], Sequence[str]]:

@@ -12,7 +12,7 @@ from geouq.core.failures import Failure
 from geouq.numbers.gates import GateResult
 from geouq.runs.provenance import RunRecord
 from geouq.tables.rows import Table, as_frame
-from geouq.verdict import Place, Verdict
+from geouq.verdict import Place, Verdict, are_empty
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -43,6 +43,11 @@ class Results:
     def notes(self) -> tuple[str, ...]:
         """Return the warnings that are not about the input."""
         return self.warnings[len(self.input_warnings) :]
+
+    @property
+    def is_empty(self) -> bool:
+        """Return whether no pixel of any variable was evaluated."""
+        return are_empty(self.verdicts)
 
     @property
     def findings(self) -> tuple[str, ...]:

@@ -14,11 +14,12 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from io import BytesIO
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 import rasterio
 import rasterio.windows
+from numpy.typing import NDArray
 from rasterio._err import CPLE_BaseError  # what properties of a damaged header raise
 from rasterio.enums import ColorInterp, MaskFlags
 from rasterio.errors import NotGeoreferencedWarning, RasterioError
@@ -184,6 +185,14 @@ class Aligned:
     valid_share: float
 
 
+class VariableFile(NamedTuple):
+    """The raster and the number of its band that hold one variable of a layer with a file for each variable."""
+
+    variable: str
+    raster: "Raster"
+    band: int
+
+
 @dataclass(frozen=True)
 class Raster:
     """One file's header; `block` (rows, columns) is the unit of decoding, of all bands together if `interleaved`.
@@ -204,6 +213,7 @@ class Raster:
     rule : of a mask, which codes let a pixel count; None where all but 0 do.
     other_nodata : whether the configuration names another nodata, which GDAL does not write into absent blocks.
     aligned : of a raster that is brought to another grid, whose bands then hold float64 with NaN; else None.
+    parts : of a layer with a file for each variable, where each band comes from; its path then holds {variable}.
     """
 
     path: str
@@ -227,6 +237,7 @@ class Raster:
     corner: tuple[int, int] = (0, 0)
     aligned: Aligned | None = None
     array: ArrayLayout | None = None
+    parts: tuple[VariableFile, ...] = ()
     header: "Raster | None" = field(default=None, compare=False, repr=False)
 
     @property
@@ -249,6 +260,10 @@ class Raster:
         row, column = self.corner
         return self.changed(grid=self.grid.part(window), corner=(row + window.row, column + window.column))
 
+    def path_of(self, band: int) -> str:
+        """Return the path of the file that holds a band."""
+        return self.parts[band - 1].raster.path if self.parts else self.path
+
     def place(self, window: Window) -> rasterio.windows.Window:
         """Return a window of the raster as a window of its file."""
         row, column = self.corner
@@ -256,6 +271,9 @@ class Raster:
 
     def origin(self, band: int) -> Origin:
         """Return what tells a band from any other one, whatever names it has: a file and the number of its band."""
+        if self.parts:
+            part = self.parts[band - 1]
+            return part.raster.origin(part.band)
         if self.array is not None:
             return f"{self.identity}{self.array.fixed}", band
         passed = self.origins[band - 1] if band <= len(self.origins) else None
@@ -264,7 +282,7 @@ class Raster:
     @property
     def tiff(self) -> bool:
         """Return whether its blocks are those of a plain TIFF file, which may leave some out."""
-        return self.driver == "GTiff" and self.aligned is None
+        return self.driver == "GTiff" and self.aligned is None and not self.parts
 
     @cached_property
     def is_remote(self) -> bool:
@@ -481,6 +499,9 @@ def _sidecar_search(path: str, drivers: Sequence[str], *, needed: bool) -> Any:
 @contextmanager
 def opened(raster: Raster) -> Iterator[Any]:
     """Yield the raster opened for this thread; the `most_open` last used stay open. Raise DataError on failure."""
+    if raster.parts:
+        yield _OfVariables(raster.parts)
+        return
     if raster.array is not None:
         from geouq.rasters.array_reader import ArraySource  # noqa: PLC0415  as above
 
@@ -502,6 +523,35 @@ def opened(raster: Raster) -> Iterator[Any]:
                 handles[key] = _open_for_pixels(raster)
         handles.move_to_end(key)
         yield _Patient(raster, handles, key) if raster.is_remote else handles[key]
+
+
+class _OfVariables:
+    """A file for each variable, read like one file with a band for each."""
+
+    def __init__(self, parts: Sequence[VariableFile]) -> None:
+        self._parts = parts
+
+    def read(
+        self, numbers: int | Sequence[int], *, window: rasterio.windows.Window, out: NDArray[Any] | None = None
+    ) -> NDArray[Any]:
+        """Return one band (rows, columns) or several (bands, rows, columns), as rasterio does."""
+        if isinstance(numbers, int):
+            return self._band("read", numbers, window)
+        values = np.stack([self._band("read", number, window) for number in numbers])
+        if out is None:
+            return values
+        out[...] = values
+        return out
+
+    def read_masks(self, number: int, *, window: rasterio.windows.Window) -> NDArray[Any]:
+        """Return the mask of a band, as rasterio does."""
+        return self._band("read_masks", number, window)
+
+    def _band(self, method: str, number: int, window: rasterio.windows.Window) -> NDArray[Any]:
+        part = self._parts[number - 1]
+        with opened(part.raster) as source:
+            found: NDArray[Any] = getattr(source, method)(part.band, window=window)
+            return found
 
 
 _confirmed: set[Key] = set()  # rasters with kept headers that servers still show
@@ -778,6 +828,8 @@ def number_of_band(raster: Raster, layer: str, variable: Variable) -> int:
 
     Raises DataError where the band is named by a description that the file does not have, or has twice.
     """
+    if raster.parts:
+        return next(i for i, part in enumerate(raster.parts, 1) if part.variable == variable.variable)
     _, own = model_and_layer(layer)
     written = variable.band_in(own)
     if isinstance(written, str):

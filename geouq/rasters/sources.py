@@ -2,8 +2,10 @@
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from geouq.config import (
+    VARIABLE,
     Experiment,
     FileTiles,
     LayerFile,
@@ -14,6 +16,7 @@ from geouq.config import (
     suggestion,
 )
 from geouq.core.errors import DataError
+from geouq.core.naming import file_in_name
 from geouq.rasters.files import Stamp
 from geouq.rasters.raster import Raster, read_header
 from geouq.rasters.remote_files import as_gdal_names_it, is_remote
@@ -21,7 +24,8 @@ from geouq.rasters.stac import stac_table
 from geouq.rasters.stored import as_written
 from geouq.rasters.tile_files import TileFile, TileTable, described
 from geouq.rasters.tile_index import index_table
-from geouq.rasters.tile_names import listed_names, path_of, problems_without_files
+from geouq.rasters.tile_names import listed_names, path_of, patterns_of_variables, problems_without_files
+from geouq.rasters.variable_files import raster_of_variables
 
 SHOWN = 3
 
@@ -78,6 +82,8 @@ class Sources:
             If the file cannot be read, or is not as its source or the configuration say.
         """
         file, written = self.file(layer, tile), self.experiment.settings.get(layer)
+        if VARIABLE in self.patterns[layer] and layer not in self.tables:
+            return raster_of_variables(self.experiment, layer, path_of(self.patterns[layer], tile))
         path = file.path
         if layer in self.tables and written is not None:
             path, written = (
@@ -94,7 +100,10 @@ class Sources:
 
     def _missing(self, layer: str, tile: str) -> str:
         if layer not in self.tables:
-            return f"there is no file {path_of(self.patterns[layer], tile)}"
+            patterns = patterns_of_variables(self.patterns[layer], self.experiment)
+            paths = [path_of(own, tile) for own in patterns]
+            lost = [own for own in paths if not Path(file_in_name(own)).exists()] if len(paths) > 1 else paths
+            return f"there is no file {', '.join(lost)}"
         table = self.tables[layer]
         lacks = f"has no {table.what} {self.assets[layer]}" if tile in table.files else "is not there"
         return f"{layer}: tile {tile} of {table.stamp.path} {lacks}"

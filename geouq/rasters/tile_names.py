@@ -9,6 +9,7 @@ from geouq.config import (
     IN,
     OUT,
     TILE,
+    VARIABLE,
     Experiment,
     FileTiles,
     Problem,
@@ -34,7 +35,14 @@ UNLISTED = (
 
 def others(patterns: Mapping[str, str], layer: str) -> list[str]:
     """Return the longer patterns of other layers. A file that matches one of them belongs to that layer."""
-    return [text for text in patterns.values() if len(text) > len(patterns[layer])]
+    return _longer(patterns.values(), patterns[layer])
+
+
+def patterns_of_variables(pattern: str, experiment: Experiment) -> list[str]:
+    """Return the pattern of each variable where {variable} stands for its name; else the pattern alone."""
+    if VARIABLE not in pattern:
+        return [pattern]
+    return [pattern.replace(VARIABLE, variable.name) for variable in experiment.variables or ()]
 
 
 def listed_names(experiment: Experiment, patterns: Mapping[str, str]) -> dict[str, set[str]]:
@@ -47,18 +55,24 @@ def listed_names(experiment: Experiment, patterns: Mapping[str, str]) -> dict[st
     Raises ConfigError where predictions cannot be listed.
     """
     found = {}
+    every = [own for pattern in patterns.values() for own in patterns_of_variables(pattern, experiment)]
     for layer, pattern in patterns.items():
+        own = patterns_of_variables(pattern, experiment)
         if TILE not in pattern:
-            there = not is_in_folders(pattern) or Path(file_in_name(pattern)).exists()
+            there = all(not is_in_folders(one) or Path(file_in_name(one)).exists() for one in own)
             found[layer] = {_only_name(experiment)} if there else set[str]()
         elif is_in_folders(pattern) or (experiment.tile_names is None and is_in_store(pattern)):
             try:
-                found[layer] = match_names(pattern, others(patterns, layer), hidden=True)
+                found[layer] = set.intersection(*(match_names(one, _longer(every, one), hidden=True) for one in own))
             except DataError as error:
                 if not is_predicted(layer):
                     continue
                 raise config_error([experiment.problem_of_layer(layer, str(error))]) from None
     return found
+
+
+def _longer(patterns: Iterable[str], than: str) -> list[str]:
+    return [text for text in patterns if len(text) > len(than)]
 
 
 def has_arrays(experiment: Experiment) -> bool:
@@ -108,16 +122,24 @@ def problems_without_files(
     problems = [
         experiment.problem_of_layer(
             layer,
-            f"{'no file matches' if TILE in patterns[layer] else 'there is no file'} {patterns[layer]}"
-            f"{_what_is_there(patterns[layer])}",
+            f"{'no file matches' if TILE in pattern else 'there is no file'} {pattern}{_what_is_there(pattern)}",
         )
         for layer, names in found.items()
         if not names
+        for pattern in [_without_files(patterns[layer], experiment)]
     ]
     predicted = [layer for layer in patterns if is_predicted(layer)]
     if experiment.tile_names is None and predicted and not any(layer in found for layer in predicted):
         problems.append(experiment.problem_of_layer(predicted[0], UNLISTED))
     return problems
+
+
+def _without_files(pattern: str, experiment: Experiment) -> str:
+    """Return the pattern of the first variable that matches no file; as it is where all variables have some."""
+    for own in patterns_of_variables(pattern, experiment):
+        if not (match_names(own, hidden=True) if TILE in own else Path(file_in_name(own)).exists()):
+            return own
+    return pattern
 
 
 def _what_is_there(pattern: str) -> str:

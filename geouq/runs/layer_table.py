@@ -3,12 +3,11 @@
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from geouq.config import Variable, key_of, model_and_layer
+from geouq.config import key_of, model_and_layer
 from geouq.core.errors import GeouqError
 from geouq.core.grid import Window
 from geouq.core.wording import one_line
@@ -17,21 +16,12 @@ from geouq.rasters.gdal import gdal_options
 from geouq.rasters.layered import Bands, Layered
 from geouq.rasters.predictions import is_predicted
 from geouq.reading.decoded import Doubles
-from geouq.reading.glance import glance
+from geouq.reading.glance import Glimpse, LayerBand
 from geouq.reading.places import Sampling, spread_out, windows_of
 
 LOOKED_AT = Sampling(tiles=3, windows=5, side=128)  # until a pixel has all layers
 MOST_OF_A_FORM = 5  # members or classes of a variable that are shown
 HEADINGS = ("layer", "file", "band", "unit", "stored values", "nodata", "value")
-
-
-class _Layer(NamedTuple):
-    """A band that is shown: its variable, its name in the table, and the key of its raster."""
-
-    variable: Variable
-    name: str
-    key: str
-    band: int
 
 
 @dataclass(frozen=True)
@@ -82,59 +72,69 @@ class LayerTable:
     column: int = 0
 
 
-def table_of_layers(catalog: Catalog) -> LayerTable | None:
-    """Return the layers of the first tile that has a pixel with all of them, else of the first tile; None for no tile.
+@dataclass(frozen=True)
+class Look:
+    """What a look at the layers gives: the table, None for no tile, and all pixels that were read for it."""
+
+    table: LayerTable | None
+    glimpses: Sequence[Glimpse]
+
+
+def look_at_layers(catalog: Catalog) -> Look:
+    """Return the layers of the first tile that has a pixel with all of them, else of the first tile.
 
     One window of each layer is read, and a few more where no pixel has all layers. Nothing is read from servers whose
     headers an earlier run has kept.
     """
     best: tuple[int, LayerTable] | None = None
+    glimpses: list[Glimpse] = []
     for tile in spread_out(catalog.tiles, LOOKED_AT.tiles):
-        for found in _tables(tile):
+        for glimpse, found in _tables(tile):
+            glimpses += [glimpse] if glimpse else []
             best = found if best is None or found[0] < best[0] else best
         if best is not None and best[0] == 0:
             break
-    return best[1] if best else None
+    return Look(best[1] if best else None, glimpses)
 
 
-def _tables(tile: Tile) -> Iterator[tuple[int, LayerTable]]:
-    """Yield tables of a tile, each with the number of layers without a value, until that is 0."""
+def _tables(tile: Tile) -> Iterator[tuple[Glimpse | None, tuple[int, LayerTable]]]:
+    """Yield pixels of a tile and their table, with the number of layers without a value, until that is 0."""
     layers = list({(own.variable.variable, own.name, own.band): own for own in _layers(tile)}.values())
     nothing = len(layers) + 1, LayerTable(tile.name, tuple(_line(tile, layer) for layer in layers))
     if any(raster.kept for raster in tile.rasters.values()):
-        yield nothing
+        yield None, nothing
         return
     try:
         with gdal_options():
-            for window in windows_of(tile.grid, LOOKED_AT):
-                missing, table = _table(tile, layers, window)
-                yield missing, table
+            for place, window in enumerate(windows_of(tile.grid, LOOKED_AT)):
+                glimpse = Glimpse.of(tile, place, window, layers)
+                missing, table = _table(glimpse)
+                yield glimpse, (missing, table)
                 if missing == 0:
                     return
     except GeouqError:  # a run reports a tile that cannot be read
-        yield nothing
+        yield None, nothing
 
 
-def _table(tile: Tile, layers: Sequence[_Layer], window: Window) -> tuple[int, LayerTable]:
-    """Return the table with the pixels of a window, and the number of layers without a value at its pixel."""
-    bands = dict.fromkeys((layer.key, layer.band) for layer in layers)
-    pixels = {(key, band): glance(tile.rasters[key], band, window) for key, band in bands}
-    absent = np.add.reduce([np.isnan(pixels[layer.key, layer.band]).astype(np.int64) for layer in layers])
+def _table(glimpse: Glimpse) -> tuple[int, LayerTable]:
+    """Return the table of a window, and the number of layers without a value at its pixel."""
+    tile, window = glimpse.tile, glimpse.window
+    absent = np.add.reduce([np.isnan(glimpse.values(layer)).astype(np.int64) for layer in glimpse.layers])
     row, column = _nearest_to_the_middle(absent == absent.min())
-    lines = tuple(_line(tile, layer, pixels[layer.key, layer.band], (row, column)) for layer in layers)
+    lines = tuple(_line(tile, layer, glimpse.values(layer), (row, column)) for layer in glimpse.layers)
     return int(absent.min()), LayerTable(tile.name, lines, window, window.row + row, window.column + column)
 
 
-def _layers(tile: Tile) -> Iterator[_Layer]:
+def _layers(tile: Tile) -> Iterator[LayerBand]:
     """Yield the layers of each variable; of many members or classes, the first ones and the last one."""
     for variable in tile.variables:
         prediction, bands = tile.predictions[variable.model], tile.bands_of(variable)
         if isinstance(prediction, Layered):
             for part in (prediction.values(variable), prediction.more(variable)):
-                own = [_Layer(variable, *layer) for layer in _labelled(prediction, part, variable.model)]
+                own = [LayerBand(variable, *layer) for layer in _labelled(prediction, part, variable.model)]
                 yield from own if len(own) <= MOST_OF_A_FORM else (*own[: MOST_OF_A_FORM - 1], own[-1])
             bands = {layer: band for layer, band in bands.items() if not is_predicted(layer)}
-        yield from (_Layer(variable, layer, layer, band) for layer, band in bands.items())
+        yield from (LayerBand(variable, layer, layer, band) for layer, band in bands.items())
 
 
 def _labelled(prediction: Layered, bands: Bands, model: str) -> Iterator[tuple[str, str, int]]:
@@ -158,7 +158,7 @@ def _nearest_to_the_middle(chosen: NDArray[np.bool_]) -> tuple[int, int]:
     return int(rows[nearest]), int(columns[nearest])
 
 
-def _line(tile: Tile, layer: _Layer, pixels: Doubles | None = None, pixel: tuple[int, int] = (0, 0)) -> LayerLine:
+def _line(tile: Tile, layer: LayerBand, pixels: Doubles | None = None, pixel: tuple[int, int] = (0, 0)) -> LayerLine:
     raster = tile.rasters[layer.key]
     used, stored = raster.bands[layer.band - 1], (raster.header or raster).bands[layer.band - 1]
     if (aligned := raster.aligned) is not None:  # its values are scaled before they are aligned
@@ -167,7 +167,7 @@ def _line(tile: Tile, layer: _Layer, pixels: Doubles | None = None, pixel: tuple
     return LayerLine(
         layer.variable.variable,
         layer.name if aligned is None else f"{layer.name} ({aligned.method})",
-        raster.path,
+        raster.path_of(layer.band),
         layer.band,
         used.description,
         stored.units,

@@ -11,6 +11,7 @@ from geouq.core.errors import ConfigError
 from geouq.starting.guess import Entry, Guess
 from geouq.starting.look import FEWEST, band_of, header_of, values_of
 from geouq.starting.sources import is_listed
+from geouq.starting.uncertainty import with_meaning
 
 LARGE = 8192  # pixels along a side, from which one file is cut into tiles
 CUT = 4096
@@ -23,7 +24,7 @@ Floats = NDArray[np.float64]
 
 def with_stored_values(guess: Guess) -> Guess:
     """Return the guess with scales, units, codes of classes, and squares of a large file."""
-    steps: Sequence[Callable[[Guess], Guess]] = (_relative, _scaled, _of_classes, _tiles)
+    steps: Sequence[Callable[[Guess], Guess]] = (_relative, _scaled, with_meaning, _of_classes, _tiles)
     for step in steps:
         guess = step(guess)
     return guess

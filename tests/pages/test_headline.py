@@ -91,7 +91,7 @@ OVER = "over-confident"
             "open",
             "Not shown to be trustworthy: no test finds a miscalibration, but not all of them are conclusive.",
         ),
-        ({}, [], "open", "There is no verdict: no variable has a valid pixel."),
+        ({}, [], "open", "There is no verdict: nothing could be judged."),
     ],
 )
 def test_the_sentence_answers(whole, regions, tone, sentence):

@@ -13,7 +13,7 @@ from geouq.rasters.catalog import find_tiles
 from geouq.rasters.raster import opened
 from geouq.reading.aligned import ALIGNING
 from geouq.reading.reader import masked_layers, read_window
-from geouq.runs.layer_table import table_of_layers
+from geouq.runs.layer_table import look_at_layers
 from geouq.runs.plan import memory_of_worker
 
 SIDE = 40
@@ -177,7 +177,7 @@ def test_the_table_of_the_check_shows_the_values_that_are_evaluated(folder, writ
     write_raster(folder / "t_y.tif", np.rint(TRUTH * 10).astype(np.int16), transform=FINE)
     found = catalog(truth={"path": "{tile}_y.tif", "align": "average", "scale": 0.1})
 
-    table = table_of_layers(found)
+    table = look_at_layers(found).table
 
     line = next(line for line in table.lines if line.layer == "truth (average)")
     expected = blocks(np.rint(TRUTH * 10).astype(np.float64) * 0.1).mean(-1)[table.row, table.column]
