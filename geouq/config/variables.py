@@ -1,6 +1,6 @@
 """The variables of an experiment: bands, units, and what may be said of each."""
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Annotated, Literal
 
 from pydantic import AfterValidator, Field, TypeAdapter, ValidationInfo, WithJsonSchema, field_validator
@@ -129,6 +129,11 @@ NORMAL_ALONE = (
 def not_normal(variables: Sequence[Variable]) -> str:
     """Return the name of the first variable whose forecast is not normal; empty if there is none."""
     return next((variable.name for variable in variables if not variable.distributed.is_normal), "")
+
+
+def distributions_of(variables: Iterable[Variable]) -> list[str]:
+    """Return what mean and std of each variable are taken as, where its forecast is not normal."""
+    return list(dict.fromkeys(f"{own.variable}: {own.how_distributed}" for own in variables if own.how_distributed))
 
 
 _SETTINGS = TypeAdapter(dict[Text, VariableSettings | None])

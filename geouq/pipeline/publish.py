@@ -6,6 +6,7 @@ from pathlib import Path
 
 from geouq.comparison.texts import Shown, shown_rows, write_texts
 from geouq.config import ClassRegions, Experiment, PolygonRegions
+from geouq.config.variables import distributions_of
 from geouq.core.errors import DataError
 from geouq.core.failures import Failure, collecting, isolated
 from geouq.core.naming import file_name
@@ -81,7 +82,8 @@ def _results_of(evaluated: Evaluated, undrawn: Sequence[str]) -> Results:
     """Return the results with the warnings, before it is known what is missing."""
     swept, numbers = evaluated.swept, evaluated.numbers
     input_warnings = _input_warnings(swept.record, numbers)
-    warnings = (*input_warnings, *_notes(swept.experiment, numbers), *undrawn)
+    distributions = distributions_of(swept.record.variables)
+    warnings = (*input_warnings, *distributions, *_notes(swept.experiment, numbers), *undrawn)
     return Results(
         swept.folder, swept.record, numbers.tables, numbers.verdicts, evaluated.gates, warnings,
         input_warnings=input_warnings,

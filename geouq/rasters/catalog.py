@@ -323,8 +323,7 @@ def _in_units(tile: Tile, experiment: Experiment) -> Tile:
     rasters, notes = in_units_of(variables, layers, experiment.settings, units)
     same = all(rasters[layer] is raster for layer, raster in layers.items())
     of_arrays = (note for raster in layers.values() if raster.array for note in raster.array.notes)
-    others = [f"{one.variable}: {one.how_distributed}" for one in tile.variables if one.how_distributed]
-    notes = (*tile.notes, *dict.fromkeys((*of_arrays, *others)), *notes)
+    notes = (*tile.notes, *dict.fromkeys(of_arrays), *notes)
     return replace(tile if same else tile.with_rasters(rasters), notes=notes)
 
 

@@ -11,6 +11,7 @@ from types import MappingProxyType
 import numpy as np
 
 from geouq.config import Experiment, suggestion
+from geouq.config.variables import distributions_of
 from geouq.core.errors import ConfigError
 from geouq.core.grid import SQUARE
 from geouq.core.usage import machine_memory
@@ -339,6 +340,7 @@ def describe(plan: Plan, catalog: Catalog, *, checksums: bool = False) -> list[s
         f"tiles      {plan.tiles}",
         f"variables  {len(units)}: {names}",
         *([f"prediction {catalog.form.described()}"] if catalog.form != GAUSSIAN else []),
+        *(f"prediction {told}" for told in distributions_of(catalog.variables)),
         *([f"models     {len(models)}: {', '.join(models)}; {_compared(catalog)}"] if models else []),
         f"pixels     {plan.pixels:,} in a variable, {plan.pixels * plan.variables:,} in all",
         f"files      {plan.bytes_on_disk / MIB:,.1f} MiB",

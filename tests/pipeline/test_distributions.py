@@ -1,5 +1,7 @@
 """Runs on GeoTIFFs of forecasts that are not normal: calibrated ones score calibrated."""
 
+import json
+
 import numpy as np
 import pytest
 import rasterio
@@ -208,9 +210,18 @@ def test_values_are_scaled_before_they_are_transformed_back(scaled, tmp_path, ge
     assert found["coverage_90"] == pytest.approx(0.9, abs=0.015)
     assert found["rmse"] > 10  # on the scale of the truth
     assert [(row["reason"], row["n"]) for row in rows_of(folder / "excluded.csv")] == [("mean_nodata", "1")]
-    assert "mean and std are taken as those of a normal forecast of log1p of the variable" in (
-        tmp_path / "results/x/run.json"
-    ).read_text(encoding="utf-8")
+
+
+def test_what_mean_and_std_are_taken_as_is_told_but_no_warning(scaled, tmp_path, geouq):
+    (tmp_path / "x.yaml").write_text(scaled)
+    told = "v: mean and std are taken as those of a normal forecast of log1p of the variable"
+
+    assert f"prediction {told}" in geouq("check", "x.yaml").output
+    assert f"note: {told}" in geouq("run", "x.yaml").output
+
+    outcome = json.loads((tmp_path / "results/x/results.json").read_text(encoding="utf-8"))
+    assert told in outcome["notes"]
+    assert told not in outcome["warnings"]
 
 
 def test_a_unit_of_transformed_values_is_refused(scaled, tmp_path, geouq):
