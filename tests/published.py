@@ -173,7 +173,7 @@ def percentiles(folder):
     each(folder, "v1_{}_truth.tif", truth)
 
 
-def netcdf(folder, *, tiles=TILES, with_truth=False, steps=0, only=""):
+def netcdf(folder, *, tiles=TILES, with_truth=False, steps=0, only="", ending=".nc"):
     """A file of arrays with the attributes of CF, at some steps of time; or one of them."""
     for i, tile in enumerate(tiles):
         own, attributes = forecast(i), {"grid_mapping": "crs", "units": "Mg ha-1"}
@@ -185,7 +185,8 @@ def netcdf(folder, *, tiles=TILES, with_truth=False, steps=0, only=""):
         }
         arrays = {only: arrays[only]} if only else arrays
         (folder / "cci").mkdir(exist_ok=True, parents=True)
-        dataset(arrays, place(i)["transform"], steps).to_netcdf(folder / f"cci/AGB-{tile}-2020.nc", engine="h5netcdf")
+        found, path = dataset(arrays, place(i)["transform"], steps), folder / f"cci/AGB-{tile}-2020{ending}"
+        found.to_netcdf(path, engine="h5netcdf") if ending == ".nc" else found.to_zarr(path, consolidated=False)
     if not (with_truth or only):
         each(folder, "truth/{}.tif", truth, tiles=tiles)
 
@@ -204,6 +205,11 @@ def dataset(arrays, t, steps):
         "y": ("y", y, {"standard_name": "projection_y_coordinate"}),
     }
     return xr.Dataset({**layers, "crs": ((), 0, crs)}, coordinates)
+
+
+def zarr(folder):
+    """The same arrays in a Zarr store for each tile."""
+    netcdf(folder, ending=".zarr")
 
 
 def netcdf_with_truth(folder):

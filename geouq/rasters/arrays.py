@@ -53,6 +53,12 @@ def open_array(path: str) -> tuple[xr.Dataset, xr.Variable]:
         return dataset, dataset.variables[own]
 
 
+def arrays_in_file(file: str) -> dict[str, xr.Variable]:
+    """Return the arrays of a file or a store by their names, without those in groups; DataError where it has none."""
+    with explained_array(file):
+        return {str(name): array.variable for name, array in _open(file, None).data_vars.items()}
+
+
 def _open(file: str, group: str | None) -> xr.Dataset:
     engine = _engine_of(file)
     raw: dict[str, Any] = {"decode_cf": False, "chunks": None, "cache": False}

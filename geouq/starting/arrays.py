@@ -1,5 +1,6 @@
-"""Arrays of netCDF and HDF5 files: CF attributes and names say which is a mean, and which its uncertainty."""
+"""Arrays of netCDF, Zarr and HDF5 files: CF attributes and names say which is a mean, and which its uncertainty."""
 
+import math
 import re
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
@@ -9,17 +10,17 @@ from dataclasses import dataclass, replace
 import rasterio
 from rasterio.errors import NotGeoreferencedWarning, RasterioError
 
-from geouq.core.errors import ConfigError
+from geouq.core.errors import ConfigError, DataError
 from geouq.rasters.gdal import gdal_options
 from geouq.starting.file_per_layer import SPREADS
 from geouq.starting.guess import Entry, Guess, layer
-from geouq.starting.sources import driver_of, is_arrays, some
+from geouq.starting.sources import NETCDF, ZARR, driver_of, is_arrays, some
 from geouq.starting.tiles import as_spelled, pattern_of, tile_names
 from geouq.starting.words import mark_of, tokens, truth_mark, without
 
 NAME = re.compile(r'^[A-Za-z0-9]+:"?(?P<file>.+?)"?:(?://|/)?(?P<name>[^:"]+)$')
 STANDARD_ERROR = "standard_error"  # modifier of a standard name of CF
-NETCDF = "netCDF"  # whose arrays are read without a driver
+BY_XARRAY = (NETCDF, ZARR)  # whose arrays are read without a driver
 BY_HAND = "write the arrays by hand, such as mean: {path: map.nc, variable: agb}"
 
 
@@ -48,6 +49,8 @@ def _unplaced_allowed() -> Iterator[None]:
 def arrays_in(path: str) -> list[Array]:
     """Return the arrays of a file that have two dimensions or more; ConfigError where it cannot be read."""
     driver = driver_of(path)
+    if driver == ZARR:
+        return _in_store(path)
     try:
         with _unplaced_allowed(), gdal_options(), rasterio.open(path, driver=driver.removesuffix("Image")) as file:
             names = {text: found["name"] for text in file.subdatasets if (found := NAME.match(text))}
@@ -56,6 +59,20 @@ def arrays_in(path: str) -> list[Array]:
         return [_array(text, name, driver) for text, name in names.items() if name]
     except (RasterioError, OSError) as error:
         raise ConfigError(f"{path} cannot be read: {error}") from None
+
+
+def _in_store(path: str) -> list[Array]:
+    from geouq.rasters.arrays import arrays_in_file  # noqa: PLC0415  xarray is loaded where an array is read
+
+    try:
+        found = arrays_in_file(path)
+    except DataError as error:
+        raise ConfigError(str(error)) from None
+    return [
+        Array(name, {key: str(value) for key, value in own.attrs.items()}, math.prod(own.shape[:-2]))
+        for name, own in found.items()
+        if own.ndim >= 2
+    ]
 
 
 def _array(path: str, name: str, driver: str) -> Array:
@@ -97,7 +114,7 @@ def _guess(files: Sequence[str], layers: Mapping[str, tuple[Array, str]]) -> Gue
 def _layer(pattern: str, array: Array, why: str) -> Entry:
     if array.bands == 1:
         return layer(pattern, why, variable=array.name)
-    if driver_of(pattern) == NETCDF:
+    if driver_of(pattern) in BY_XARRAY:
         reason = f"{why}; each of its {array.bands} steps is a tile: choose some with select"
         return layer(pattern, reason, variable=array.name)
     reason = f"{why}; the first of {array.bands} steps of its other dimensions"
@@ -180,7 +197,7 @@ def truth_array(path: str) -> tuple[str, str]:
 def with_drivers(guess: Guess) -> Guess:
     """Return the guess with the drivers that its files need."""
     drivers = [driver_of(guess.path(key)) for key in guess.known() if "variable" not in guess.layers[key].value]
-    drivers += [driver_of(guess.path(key)) for key in guess.known() if driver_of(guess.path(key)) != NETCDF]
+    drivers += [driver_of(guess.path(key)) for key in guess.known() if driver_of(guess.path(key)) not in BY_XARRAY]
     wanted = list(dict.fromkeys(["GTiff", *drivers]))
     if len(wanted) == 1:
         return guess

@@ -11,7 +11,13 @@ from geouq.core.errors import ConfigError
 from geouq.rasters.tile_names import natural_order
 
 RASTERS = {".tif": "GTiff", ".tiff": "GTiff", ".vrt": "VRT", ".img": "HFA"}  # GDAL's drivers, by suffix
-ARRAYS = {**dict.fromkeys((".nc", ".nc4", ".cdf"), "netCDF"), **dict.fromkeys((".h5", ".hdf5", ".he5"), "HDF5Image")}
+NETCDF, ZARR = "netCDF", "Zarr"
+STORES = (".zarr", ".icechunk")  # folders that are one file
+ARRAYS = {
+    **dict.fromkeys((".nc", ".nc4", ".cdf"), NETCDF),
+    **dict.fromkeys((".h5", ".hdf5", ".he5"), "HDF5Image"),
+    **dict.fromkeys(STORES, ZARR),
+}
 DRIVERS = {**RASTERS, **ARRAYS}
 LISTS = (".json", ".geojson", ".parquet", ".gpkg", ".fgb", ".shp")  # of tiles, only where they are given as sources
 OF_A_RUN = "run.json"  # in a folder of results, whose maps are no input
@@ -87,9 +93,9 @@ def _files_in(source: str) -> Iterator[str]:
         yield source
     elif ending(source) == ".zip":
         yield from _in_archive(source)
-    elif path.is_dir():
+    elif path.is_dir() and ending(source) not in STORES:
         yield from _in_folder(path)
-    elif path.is_file():
+    elif path.exists():
         yield path.as_posix()
     elif "{tile}" in source or has_magic(source):
         yield from (Path(name).as_posix() for name in iglob(source.replace("{tile}", "*"), recursive=True))  # noqa: PTH207
@@ -98,12 +104,14 @@ def _files_in(source: str) -> Iterator[str]:
 
 
 def _in_folder(folder: Path) -> Iterator[str]:
-    """Yield the files in a folder and those within it; hidden ones and results of runs are left out."""
+    """Yield the files and stores in a folder and those within it, without hidden ones and results of runs."""
     for parent, folders, names in os.walk(folder):
         if OF_A_RUN in names:
             folders.clear()
             continue
-        folders[:] = sorted(name for name in folders if not name.startswith("."))
+        stores = [name for name in folders if ending(name) in STORES]
+        yield from (Path(parent, name).as_posix() for name in stores)
+        folders[:] = sorted(name for name in folders if not name.startswith(".") and name not in stores)
         yield from (Path(parent, name).as_posix() for name in names if not name.startswith("."))
 
 

@@ -24,6 +24,7 @@ GAUSSIAN = {
     published.percentiles: (".",),
     published.netcdf: ("cci", "truth"),
     published.netcdf_with_truth: ("cci",),
+    published.zarr: ("cci", "truth"),
     published.archive: ("maps.zip",),
     published.vrts: ("ocs",),
 }
