@@ -135,8 +135,8 @@ def init(sources: tuple[str, ...], *, out: Path | None, overwrite: bool) -> None
 
     SOURCE is a folder, a file, a pattern such as 'maps/*_mean.tif', a ZIP archive, STAC items or a tile index;
     several may be given. Layers are recognised by words in the names of files and folders (mean, std, se, variance, cv,
-    q05, p95, lower, upper, truth, lidar ...), by descriptions of bands, or by names and attributes of arrays in netCDF
-    and HDF5 files. Each guess is a comment in the configuration, and is printed. Unknown values are TODO:
+    q05, p95, lower, upper, truth, lidar ...), by descriptions of bands, or by names and attributes of arrays in netCDF,
+    Zarr and HDF5 files. Each guess is a comment in the configuration, and is printed. Unknown values are TODO:
     geouq check names it.
     """
     from geouq.core.atomic import write_text

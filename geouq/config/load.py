@@ -16,7 +16,7 @@ from pydantic import ValidationError
 
 from geouq.config.layer_file import ALIASES, LAYER_KEYS, OF_NAMES, LayerFile, add_mappings
 from geouq.config.model import Experiment
-from geouq.config.tiles import FILES_OF_TILES
+from geouq.config.tiles import SOURCES
 from geouq.config.validation_errors import Problem, Steps, config_error, one_line
 from geouq.config.values import FORM_KEYS, is_path
 from geouq.config.yaml_text import Written, as_written, is_file, merged, read_yaml
@@ -214,7 +214,7 @@ def _with_paths(root: Written) -> Written:
     if "regions" in value and isinstance(value["regions"].value, dict):
         value["regions"] = _with_files(value["regions"])
     if "tiles" in value and isinstance(value["tiles"].value, dict):
-        value["tiles"] = _with_file(value["tiles"], FILES_OF_TILES)
+        value["tiles"] = _with_file(value["tiles"], SOURCES)
     return replace(root, value=value)
 
 
@@ -235,7 +235,7 @@ def _with_file(mapping: Written, keys: Collection[str]) -> Written:
 def _with_layers(data: Written, key: str = "") -> Written:
     """Return the same for each layer; what is below another key is a word, a number, or faulty."""
     if key == "tiles" and isinstance(data.value, dict):
-        return _with_file(data, FILES_OF_TILES)
+        return _with_file(data, SOURCES)
     if isinstance(data.value, dict):
         below = {name: _with_layers(node, "path" if key in OF_NAMES else name) for name, node in data.value.items()}
         return replace(data, value=below)
@@ -304,5 +304,5 @@ def _unwritten(node: Written, steps: Steps) -> Iterator[Steps]:
 
 
 def _is_address(steps: Steps) -> bool:
-    files = {"regions": _OF_REGIONS, "tiles": FILES_OF_TILES}
+    files = {"regions": _OF_REGIONS, "tiles": SOURCES}
     return bool(steps) and (steps[0] in _ADDRESSES or steps[-1] in files.get(str(steps[0]), ()))

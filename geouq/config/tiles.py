@@ -12,7 +12,10 @@ from geouq.config.validation_errors import quoted, raise_each, suggestion
 SMALLEST_PART = 256  # pixels
 OF_SOURCE = "{tile}#"  # how the pattern of a layer begins whose files a source names; the name of an asset follows
 SOURCES = ("stac", "index")  # keys that name a file which names the files of tiles
-FILES_OF_TILES = (*SOURCES, "polygons")
+OF_REGIONS = (
+    "polygons are regions; write regions: {areas: {polygons: ..., name: ...}}, which gives each its numbers and page, "
+    "and tiles: {grid: 4096} if one large file is to be cut"
+)
 LOCATION = "location"  # attribute of GDAL's tile indices
 
 
@@ -113,6 +116,8 @@ def tiles_of(written: object) -> object:
     for key, kind in KINDS.items():
         if key in written:
             return kind.model_validate(written)
+    if "polygons" in written:
+        raise_each([(("polygons",), OF_REGIONS)])
     keys = dict.fromkeys(key for kind in KINDS.values() for key in kind.model_fields)
     raise_each(((str(key),), f"unknown key{suggestion(str(key), keys)}") for key in written if key not in keys)
     raise ValueError(f"needs a list of names, or a mapping with one of the keys {', '.join(KINDS)}")
