@@ -84,8 +84,8 @@ def examine_model(patches: Mapping[str, Sequence[Patch]], layer: str) -> list[Fi
 def _of_variable(variable: str, patches: Sequence[Patch], layer: str, *, is_misplaced: bool) -> Iterator[Finding]:
     """Yield findings about one variable: where a layer is not what its key says, no others that follow from that."""
     counted = [patch for patch in patches if patch.n]
-    equal = list(of_wiring(variable, patches, layer))
-    wrong = [*equal, *of_masks(variable, patches), *([] if equal else of_exchange(variable, counted, layer))]
+    wrong = [*of_wiring(variable, patches, layer), *of_masks(variable, patches)]
+    wrong = wrong or list(of_exchange(variable, counted, layer))
     yield from wrong
     yield from of_spread(variable, counted, layer)
     if wrong or is_misplaced:
