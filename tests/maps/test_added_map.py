@@ -27,7 +27,9 @@ OTHER_NOUNS = {
     "metrics/__init__.py": {"crps", "nll"},
     "pages/cells.py": {"covered", "crps", "error", "mean", "std", "z"},
     "plot.py": {"pit", "std"},
-    **dict.fromkeys((f"starting/{name}.py" for name in ("bands", "file_per_layer", "stored", "words")), NOUNS),
+    **dict.fromkeys(
+        (f"starting/{name}.py" for name in ("bands", "file_per_layer", "stored", "uncertainty", "words")), NOUNS
+    ),
     "summary/moments.py": {"abs_error", "crps", "error", "nll", "pit", "std", "z"},
 }
 MAPS = SHORT.replace("maps: none", "maps: [z_squared]")
