@@ -18,7 +18,6 @@ from geouq.core import gaussian
 from geouq.core.distribution import NORMAL, Distribution
 from geouq.core.errors import ConfigError
 from geouq.core.validity import REASONS
-from geouq.kernel.distributions import pixel_scores, scoring_of
 from geouq.maps.geotiff import CODES, CONTINUOUS, BandLabel, Stored
 from geouq.maps.scales import AMOUNT, FAULT, OVER_PREDICTED_BELOW, SIGNED, Scale, even, rounded, usable
 from geouq.metrics import crps as mean_crps
@@ -58,6 +57,10 @@ class Forecast(NamedTuple):
 
     def scores(self) -> tuple[Floats, Floats, Floats] | None:
         """Return PIT, CRPS and negative log-likelihood of the pixels; None if the forecast is normal."""
+        if self.distribution.is_normal:
+            return None
+        from geouq.kernel.distributions import pixel_scores, scoring_of  # noqa: PLC0415  compiled code, for maps alone
+
         scoring = scoring_of(self.distribution, ())
         return None if scoring is None else pixel_scores(scoring, self.mean, self.variance, self.truth)
 

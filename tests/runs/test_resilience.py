@@ -272,7 +272,7 @@ def test_nobody_can_run_it_from_a_folder_that_cannot_be_written(tile_folder, tmp
     assert len(summaries(out, ("a1", "a2"))) == 2
 
 
-FOR_PIXELS = ("numba", "llvmlite", "rich", "geouq.kernel", "geouq.inference", "geouq.checks", "geouq.numbers")
+FOR_PIXELS = ("numba", "llvmlite", "rich", "geouq.kernel", "geouq.inference", "geouq.numbers")
 CHECK = """from click.testing import CliRunner
 from geouq.cli import main
 assert not CliRunner().invoke(main, ["check", "experiment.yaml"]).exit_code"""

@@ -474,7 +474,7 @@ def test_a_tile_without_a_valid_pixel_beside_classes_stops_nothing(tile_folder, 
     with rasterio.open(tmp_path / "truth/a1.tif", "r+") as truth:
         truth.write(np.full((3, 40, 50), np.nan, np.float32))
 
-    assert geouq("run", config).exit_code == 0
+    assert geouq("run", config).exit_code == 3  # no pixel could be evaluated
     assert {row["value"] for row in rows_of(tmp_path, metric="lowest_group_coverage_90")} == {""}
 
 
