@@ -215,11 +215,10 @@ class LayerFile(Section):
         """Return the same with the path as GDAL names it, or as `whole_array` takes that of members."""
         if self.path is None:
             return self
-        select = {name: label for name, label in (self.select or {}).items() if label != MEMBER}
-        along = [f"@{name}={MEMBER}" for name in self.select or {} if name not in select]
-        return self.model_copy(
-            update={"path": "".join([self.pattern, *along]), "variable": None, "select": select or None}
-        )
+        along = [name for name, label in (self.select or {}).items() if label == MEMBER and is_array(self.pattern)]
+        path = "".join([self.pattern, *(f"@{name}={MEMBER}" for name in along)])
+        select = {name: label for name, label in (self.select or {}).items() if name not in along}
+        return self.model_copy(update={"path": path, "variable": None, "select": select or None})
 
     @field_validator("asset", "tiles")
     @classmethod

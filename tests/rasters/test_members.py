@@ -108,3 +108,36 @@ def test_members_without_a_dimension_are_told_how_to_name_it():
     message = failure(experiment({**ALONG, "select": {"number": "2"}}))
 
     assert 'select: {number: "{member}"}' in message
+
+
+@pytest.mark.usefixtures("members")
+def test_labels_of_a_raster_are_refused_as_it_has_no_dimension():
+    wrong = {"path": "{tile}_m0.tif", "select": {"number": "{member}"}}
+
+    assert "select: it is no array of a netCDF or Zarr file" in failure(experiment(wrong, "{tile}_truth.tif"))
+
+
+@pytest.mark.usefixtures("members")
+def test_a_member_without_a_label_is_named():
+    data = {"members": ALONG, "truth": TRUTH, "member_names": ["0", "7"]}
+
+    assert "7" in failure(load_experiment({"version": 1, "name": "one", "variables": ["t2m"], "data": data}))
+
+
+def test_a_member_is_taken_at_one_label_of_another_dimension(tmp_path, sweep_one):
+    values = layers(2, 3, shape=SHAPE)["mean"]
+    dataset = on_map({"t2m": values}, dims=("time", "number")).assign_coords(time=DAYS[:2])
+    save(dataset, tmp_path / "west.zarr", {"number": 2})
+    save(on_map({"obs": layers(shape=SHAPE)["truth"]}), tmp_path / "west_truth.nc")
+    save(on_map({"t2m": values[1]}, dims=("number",)), tmp_path / "east.zarr")
+    save(on_map({"obs": layers(shape=SHAPE)["truth"]}), tmp_path / "east_truth.nc")
+
+    (late,) = sweep_one(
+        experiment(
+            {**ALONG, "path": "west.zarr", "select": {"time": "2020-01", "number": "{member}"}},
+            {**TRUTH, "path": "west_truth.nc"},
+        )
+    ).values()
+    (alone,) = sweep_one(experiment({**ALONG, "path": "east.zarr"}, {**TRUTH, "path": "east_truth.nc"})).values()
+
+    assert same(late.variables, alone.variables)
