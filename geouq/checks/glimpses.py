@@ -10,6 +10,7 @@ from geouq.checks.examine import CHECKS, of_patches
 from geouq.checks.sample import Finding, Known, Patch
 from geouq.checks.values import NEARLY_ALL, nothing_counts, of_nothing
 from geouq.config import Experiment, Variable, key_of
+from geouq.core.distribution import real_moments
 from geouq.core.failures import isolated
 from geouq.core.gaussian import half_width
 from geouq.core.overflow import overflow_is_missing
@@ -57,7 +58,10 @@ def _known(glimpse: Glimpse, variable: Variable, prediction: Prediction) -> Know
     spread = _std(own, prediction)
     variance = own["variance"] if prediction.spread == "variance" else spread * np.abs(spread)
     variance = np.where(variance > 0, variance + _noise(pixels, variable), variance)
-    return Known(own["mean"], variance, pixels["truth"], _hidden(glimpse, pixels), ends)
+    mean = own["mean"]
+    if not variable.distributed.is_normal:
+        mean, variance = real_moments(variable.distributed, mean, variance)
+    return Known(mean, variance, pixels["truth"], _hidden(glimpse, pixels), ends)
 
 
 def _std(own: dict[str, Doubles], prediction: Prediction) -> Doubles:

@@ -35,6 +35,7 @@ TRANSFORMS: Mapping[str, tuple[Callable[[Floats], Floats], float]] = {  # and ab
     "sqrt": (np.sqrt, 0.0),
     "10 log1p": (lambda values: 10 * np.log1p(values), -1.0),  # as integers, in some products
 }
+SCALES = {"log10": ("log", "2.302585"), "10 log1p": ("log1p", "0.1")}  # transform and scale that read such values
 PREFERENCE = 0.95  # of a function, which has no free factor
 UNITS = (
     "write the unit of the layer, and that of the variable, or the scale: `{path: ..., units: ...}`, or "
@@ -204,9 +205,17 @@ def _transforms(mean: Floats, truth: Floats) -> Iterator[_Relation]:
                     f"transformed {name}",
                     f"the {name} is about {function} of the {other}: means {own.mean():.4g} and "
                     f"{f.mean():.4g} after {function}, {written.mean():.4g} before",
-                    "evaluate both in the same variable: transform one of them to a new file, with its variance",
+                    _remedy(name, function),
                     PREFERENCE * _residual(f, own),
                 )
+
+
+def _remedy(name: str, function: str) -> str:
+    if name == "truth":
+        return "evaluate both in the same variable: write the truth to a new file in the variable of the prediction"
+    transform, scale = SCALES.get(function, (function, ""))
+    more = f", and `scale: {scale}` below the layers" if scale else ""
+    return f"if mean and spread are of the transformed variable, write `transform: {transform}` below it{more}"
 
 
 def _differs(x: Floats, y: Floats) -> bool:

@@ -134,3 +134,33 @@ def test_the_command_prints_findings_and_succeeds(tmp_path, write_raster, geouq)
 
     assert done.exit_code == 0
     assert done.stderr.startswith("finding    band_1: std equal to the mean")
+
+
+@pytest.mark.parametrize("transform", ["log", "log1p", "sqrt"])
+def test_layers_with_a_transform_are_examined_on_the_scale_of_the_truth(findings, transform):
+    inverse = {"log": np.exp, "log1p": np.expm1, "sqrt": np.square}[transform]
+    std = STD / 20
+    mean = 2 + std + MEAN / 60
+    truth = inverse(mean + std * RNG.standard_normal(STD.shape))
+
+    assert findings(given=std, mean=mean, truth=truth, variables={"agb": {"transform": transform}}) == ()
+    (found,) = findings(given=std, mean=mean, truth=truth)
+    assert f"the prediction is about {transform} of the truth" in found
+    assert f"write `transform: {transform}` below it" in found
+
+
+@pytest.mark.parametrize(
+    ("stored", "how"),
+    [
+        (10, "`transform: log1p` below it, and `scale: 0.1`"),
+        (1 / np.log(10), "`transform: log` below it, and `scale: 2.302585`"),
+    ],
+)
+def test_scaled_logarithms_are_told_which_scale_reads_them(findings, stored, how):
+    std, to = STD / 20, np.expm1 if stored == 10 else np.exp
+    mean = 4 + MEAN / 60
+    truth = to(mean + std * RNG.standard_normal(STD.shape))
+
+    (found,) = findings(given=stored * std, mean=stored * mean, truth=truth)
+
+    assert how in found
