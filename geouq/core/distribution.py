@@ -100,15 +100,24 @@ def _squared_moments(mean: Floats, variance: Floats) -> tuple[Floats, Floats]:
 
 
 def truncated_moments(mean: Floats, variance: Floats) -> tuple[Floats, Floats]:
-    """Return the mean and variance of what a truncation at 0 leaves of a normal distribution; NaN for almost nothing.
+    """Return the mean and variance of what a truncation at 0 leaves of a normal distribution.
 
     >>> [round(float(moment), 12) for moment in truncated_moments(np.array(0.0), np.array(1.0))]
     [0.797884560803, 0.363380227632]
     """
     std = np.sqrt(variance)
-    ratio = np.where(mean >= (LOWEST_RATIO - 1) * std, mean / std, np.nan)
+    ratio = mean / std
     hazard = density(ratio) / cdf(ratio)
     return mean + std * hazard, variance * (1 - hazard * (ratio + hazard))
 
 
-_MOMENTS = {"lognormal": _lognormal_moments, "squared_normal": _squared_moments, "truncated_normal": truncated_moments}
+def _moments_unless_nothing_is_left(mean: Floats, variance: Floats) -> tuple[Floats, Floats]:
+    left = np.where(mean >= LOWEST_RATIO * np.sqrt(variance), mean, np.nan)
+    return truncated_moments(left, variance)
+
+
+_MOMENTS = {
+    "lognormal": _lognormal_moments,
+    "squared_normal": _squared_moments,
+    "truncated_normal": _moments_unless_nothing_is_left,
+}

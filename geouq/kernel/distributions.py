@@ -82,7 +82,7 @@ TEMME_0, TEMME_1, TEMME_2, TEMME_3, TEMME_4, TEMME_5 = TEMME
 half_ratio = polynomial((869 / 4194304, -399 / 262144, -21 / 32768, 5 / 1024, 1 / 128, -1 / 8, 1.0))
 beyond_stirling = polynomial((-1 / 1680, 1 / 1260, -1 / 360, 1 / 12))
 away_from_one = polynomial([1 / (2 * k + 3) for k in range(14, -1, -1)])  # of s^2, as `log_of_ratio`
-MOST_SHAPE = 1e12  # of a gamma distribution; one of a larger shape is no different
+MOST_SHAPE = 1e12  # of a gamma distribution; a std below mean / 1e6 is taken to be that
 STEPS, REACH = 4096, 10.0  # of the table of Student's t, by asinh(|z|)
 
 HIGHEST = 8.5  # mean / std before the truncation at 0, from which that changes no digit
@@ -232,7 +232,8 @@ def beyond_one(ratio):
 def gamma_share(shape, x):
     """Share of a gamma distribution of this shape and scale 1 below x > 0, and x^shape exp(-x) / Gamma(shape + 1).
 
-    The share of a shape that is larger by 20 follows from Temme's uniform expansion, and the rest is a finite sum.
+    The logarithm of the second comes third; it is known also where the number is too small. The share of a shape that
+    is larger by 20 follows from Temme's uniform expansion, and the rest is a finite sum.
     """
     raised, product, total = shape + SHIFT, 1.0, 1.0
     for j in range(SHIFT, 0, -1):
@@ -252,8 +253,9 @@ def gamma_share(shape, x):
     beyond = share_beyond(z, bell)
     share = (beyond if z < 0 else 1.0 - beyond) - bell * root * (series if bell > TINY else 0.0)
     stirling = inverse * beyond_stirling(inverse * inverse)
-    term = exp_of(log_of(root * product) - raised * away - SHIFT * log_of(x) - stirling)
-    return min(max(share, 0.0) + term * total, 1.0), term
+    log_term = log_of(root * product) - raised * away - SHIFT * log_of(x) - stirling
+    term = exp_of(log_term)
+    return min(max(share, 0.0) + term * total, 1.0), term, log_term
 
 
 @inlined_fused
@@ -262,7 +264,7 @@ def gamma(mean, variance, truth):
     shape = min(mean * mean / variance, MOST_SHAPE)
     scale, inside = mean / shape, truth > 0
     x = max(truth / scale, SMALLEST)
-    share, term = gamma_share(shape, x)
+    share, term, log_term = gamma_share(shape, x)
     above, below = 1.0, 1.0
     for j in range(SHIFT):
         above *= shape + j
@@ -271,7 +273,7 @@ def gamma(mean, variance, truth):
     spread = scale * INV_SQRT_PI * math.sqrt(raised) * half_ratio(1.0 / raised) * (above / below)
     pit, term = share if inside else 0.0, term if inside else 0.0
     crps = (truth - mean) * (2.0 * pit - 1.0) + 2.0 * mean * term - spread
-    nll = log_of(x * scale) - log_of(max(term * shape, SMALLEST))
+    nll = log_of(x * scale) - log_term - log_of(shape)
     return pit, crps, nll if inside else np.inf
 
 

@@ -114,6 +114,32 @@ def test_pit_density_and_crps_are_those_of_the_distribution(case):
         np.testing.assert_allclose(score / np.sqrt(variance), crps(truth) / np.sqrt(variance), rtol=1e-8, atol=1e-10)
 
 
+@pytest.mark.parametrize("away", [-60, 12, 45, 200])
+def test_the_likelihood_of_truths_far_away_is_exact(case, away):
+    stored, _, law, _, named = case
+    scoring = scoring_of(as_distribution(**{"distribution": "normal"} | named), ())
+    mean, variance = moments_of(stored, named)
+    truth = mean + away * np.sqrt(variance)
+    expected = -law.logpdf(truth)
+    known = np.isfinite(expected) & (expected < 1e5)
+
+    nll = pixel_scores(scoring, mean, variance, truth)[2]
+
+    np.testing.assert_allclose(nll[known], expected[known], rtol=1e-8, atol=1e-8)
+    assert np.isinf(nll[law.support()[0] > truth]).all()
+
+
+@pytest.mark.parametrize(("ratio", "is_known"), [(-9.9, True), (-10.1, False)])
+def test_a_truncated_normal_of_which_nothing_is_left_has_no_moments(ratio, is_known):
+    mean, variance = moments_of((np.array([3 * ratio]), np.array([9.0])), {"distribution": "truncated_normal"})
+
+    assert np.isfinite(mean).tolist() == [is_known]
+    if is_known:
+        law = stats.truncnorm(-ratio, np.inf, loc=3 * ratio, scale=3)
+        pit = pixel_scores(scoring_of(as_distribution("truncated_normal"), ()), mean, variance, np.array([0.2]))[0]
+        assert pit == pytest.approx(law.cdf(0.2), abs=1e-9)
+
+
 def test_crps_of_squares_is_the_integral_that_defines_it():
     mean, std, truth = np.array([0.0, 0.3, 1.0, -2.0, 5.0]), np.array([1.0, 2.0, 1.0, 0.5, 0.4]), np.arange(5.0) ** 2
     moments = moments_of((mean, std**2), {"transform": "sqrt"})
