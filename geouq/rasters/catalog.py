@@ -221,7 +221,7 @@ def find_tiles(experiment: Experiment, workers: int | None = None) -> Catalog:
         tiles = _cut(tiles, experiment, experiment.tiles)
     tiles, odd = _with_same_variables(tiles)
     if has_arrays(experiment):
-        tiles, without, left_out = steps_of_tiles(tiles, experiment)
+        tiles, without, left_out = steps_of_tiles(tiles, experiment, [own.tile for own in (*failures, *wrong, *odd)])
         failures, notes = [*failures, *without], [*notes, *left_out]
     failures = sorted([*failures, *wrong, *odd], key=lambda failure: failure.tile)
     notes = [*notes, *sources.notes, *dict.fromkeys(note for tile in tiles for note in tile.notes)]

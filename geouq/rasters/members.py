@@ -3,10 +3,13 @@
 import glob
 import os
 import re
+from collections.abc import Container, Sequence
+from contextlib import suppress
 
 from geouq.config import Experiment, FormData
 from geouq.config.layer_file import ARRAY, array_in_name, is_array, whole_array
 from geouq.config.values import MEMBER, TILE
+from geouq.core.errors import DataError
 
 NAMES = {"tile": f"[^{re.escape(os.sep)}]+?", "member": "[A-Za-z0-9-]+"}
 
@@ -19,28 +22,44 @@ def with_members(experiment: Experiment) -> Experiment:
     data = experiment.data
     if not isinstance(data, FormData) or data.members is None or data.in_bands or data.member_names:
         return experiment
-    patterns = [own.members or "" for own in experiment.forms.values()]
-    names = tuple(sorted(set().union(*(_labels(p) if is_array(p) else _names(p) for p in patterns)), key=_order))
-    found = names or ("1", "2")  # of no file at all the catalog tells
-    return experiment.model_copy(update={"data": data.model_copy(update={"member_names": found})})
+    patterns, tiles = [own.members or "" for own in experiment.forms.values()], experiment.tile_names
+    found = (_labels(own, tiles) if is_array(own) else _names(own) for own in patterns)
+    names = tuple(sorted(set().union(*found), key=_order))
+    known = names or ("1", "2")  # of no file at all the catalog tells
+    return experiment.model_copy(update={"data": data.model_copy(update={"member_names": known})})
 
 
 def _order(name: str) -> tuple[int, str]:
     return (len(name), name) if name.isdecimal() else (0, name)
 
 
-def _labels(pattern: str) -> set[str]:
-    """Return the labels of the members along their dimension, in the first of the files."""
-    from geouq.rasters.arrays import array_header  # noqa: PLC0415  xarray is loaded where an array is read
+def _labels(pattern: str, tiles: Sequence[str] | None) -> set[str]:
+    """Return the labels of the members along their dimension, in any file of these tiles, or in any that is there.
 
+    A file without the array is left out: it belongs to another layer, or its tile fails.
+    """
     whole, member = whole_array(pattern)
     file, name = array_in_name(whole)
-    found = sorted(glob.iglob(glob.escape(file).replace(TILE, "*")))  # noqa: PTH207  the pattern is absolute
-    if not found:
-        return set()
-    layout = array_header(f'{ARRAY}:"{found[0]}":{name}').array
+    found = set[str]()
+    for path in _files(file, tiles):
+        with suppress(DataError):
+            found |= _labels_in(f'{ARRAY}:"{path}":{name}', member)
+    return found
+
+
+def _files(file: str, tiles: Sequence[str] | None) -> list[str]:
+    if tiles is not None:
+        return [file.replace(TILE, tile) for tile in tiles]
+    return glob.glob(glob.escape(file).replace(TILE, "*"))  # noqa: PTH207  the pattern is absolute
+
+
+def _labels_in(path: str, dimensions: Container[str]) -> set[str]:
+    from geouq.rasters.arrays import array_header  # noqa: PLC0415  xarray is loaded where an array is read
+
+    layout = array_header(path).array
     steps = layout.steps if layout else ()
-    return {label.text for one in steps if {one.dimension, one.role} & member.keys() for label in one.labels}
+    along = (one for one in steps if one.dimension in dimensions or one.role in dimensions)
+    return {label.text for one in along for label in one.labels}
 
 
 def _names(pattern: str) -> set[str]:

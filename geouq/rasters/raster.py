@@ -260,9 +260,12 @@ class Raster:
         row, column = self.corner
         return self.changed(grid=self.grid.part(window), corner=(row + window.row, column + window.column))
 
-    def path_of(self, band: int) -> str:
-        """Return the path of the file that holds a band."""
-        return self.parts[band - 1].raster.path if self.parts else self.path
+    def file_of(self, band: int) -> tuple[str, int]:
+        """Return the path of the file that holds a band, and the number of the band in it."""
+        if not self.parts:
+            return self.path, band
+        part = self.parts[band - 1]
+        return part.raster.path, part.band
 
     def place(self, window: Window) -> rasterio.windows.Window:
         """Return a window of the raster as a window of its file."""

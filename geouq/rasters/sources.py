@@ -18,6 +18,7 @@ from geouq.config import (
 from geouq.core.errors import DataError
 from geouq.core.naming import file_in_name
 from geouq.rasters.files import Stamp
+from geouq.rasters.listing import is_in_folders
 from geouq.rasters.raster import Raster, read_header
 from geouq.rasters.remote_files import as_gdal_names_it, is_remote
 from geouq.rasters.stac import stac_table
@@ -96,13 +97,23 @@ class Sources:
 
     def missing(self, tile: str) -> list[str]:
         """Return what is missing of a tile, a layer each."""
-        return [self._missing(layer, tile) for layer in self.patterns if tile not in self.names.get(layer, {tile})]
+        return [
+            self._missing(layer, tile)
+            for layer in self.patterns
+            if tile not in self.names.get(layer, {tile}) or self._lost(layer, tile)
+        ]
+
+    def _lost(self, layer: str, tile: str) -> list[str]:
+        """Return the files of single variables that are not there, of a layer with {variable} in folders."""
+        pattern = self.patterns[layer]
+        if VARIABLE not in pattern or layer in self.tables or not is_in_folders(pattern):
+            return []
+        paths = [path_of(own, tile) for own in patterns_of_variables(pattern, self.experiment)]
+        return [own for own in paths if not Path(file_in_name(own)).exists()]
 
     def _missing(self, layer: str, tile: str) -> str:
         if layer not in self.tables:
-            patterns = patterns_of_variables(self.patterns[layer], self.experiment)
-            paths = [path_of(own, tile) for own in patterns]
-            lost = [own for own in paths if not Path(file_in_name(own)).exists()] if len(paths) > 1 else paths
+            lost = self._lost(layer, tile) or [path_of(self.patterns[layer], tile)]
             return f"there is no file {', '.join(lost)}"
         table = self.tables[layer]
         lacks = f"has no {table.what} {self.assets[layer]}" if tile in table.files else "is not there"

@@ -2,7 +2,7 @@
 
 import math
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from itertools import product
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -55,8 +55,12 @@ def with_selection(rasters: Mapping[str, Raster], select: Mapping[str, Selected]
     return found
 
 
-def steps_of_tiles(tiles: Sequence["Tile"], experiment: Experiment) -> tuple[list["Tile"], list[Failure], list[str]]:
+def steps_of_tiles(
+    tiles: Sequence["Tile"], experiment: Experiment, failed: Collection[str] = ()
+) -> tuple[list["Tile"], list[Failure], list[str]]:
     """Return a tile for each step of the arrays of tiles, failures, and notes on steps that are left out.
+
+    failed : names of tiles that have failed before.
 
     Raises ConfigError where the configuration names a tile that there is not.
     """
@@ -74,7 +78,7 @@ def steps_of_tiles(tiles: Sequence["Tile"], experiment: Experiment) -> tuple[lis
     if alone and wanted is not None and len(wanted) == len(found) == 1:
         found = [(wanted[0], replace(found[0][1], name=wanted[0]))]
     known = {name for pair in found for name in (pair[0], pair[1].name)}
-    if found and not failures and (problems := problems_of_names(experiment, known)):
+    if found and not (failed or failures) and (problems := problems_of_names(experiment, known)):
         raise config_error(problems)
     chosen = known if wanted is None else set(wanted)
     if len(found) > len(tiles):

@@ -33,11 +33,6 @@ UNLISTED = (
 )
 
 
-def others(patterns: Mapping[str, str], layer: str) -> list[str]:
-    """Return the longer patterns of other layers. A file that matches one of them belongs to that layer."""
-    return _longer(patterns.values(), patterns[layer])
-
-
 def patterns_of_variables(pattern: str, experiment: Experiment) -> list[str]:
     """Return the pattern of each variable where {variable} stands for its name; else the pattern alone."""
     if VARIABLE not in pattern:
@@ -63,7 +58,8 @@ def listed_names(experiment: Experiment, patterns: Mapping[str, str]) -> dict[st
             found[layer] = {_only_name(experiment)} if there else set[str]()
         elif is_in_folders(pattern) or (experiment.tile_names is None and is_in_store(pattern)):
             try:
-                found[layer] = set.intersection(*(match_names(one, _longer(every, one), hidden=True) for one in own))
+                each = [match_names(one, longer(every, one), hidden=True) for one in own]
+                found[layer] = set.union(*each) if all(each) else set()
             except DataError as error:
                 if not is_predicted(layer):
                     continue
@@ -71,8 +67,9 @@ def listed_names(experiment: Experiment, patterns: Mapping[str, str]) -> dict[st
     return found
 
 
-def _longer(patterns: Iterable[str], than: str) -> list[str]:
-    return [text for text in patterns if len(text) > len(than)]
+def longer(patterns: Iterable[str], than: str) -> list[str]:
+    """Return the patterns of longer files. A file that matches one of them belongs to that layer."""
+    return [text for text in patterns if len(file_in_name(text)) > len(file_in_name(than))]
 
 
 def has_arrays(experiment: Experiment) -> bool:

@@ -180,7 +180,7 @@ def _write_model(  # noqa: PLR0917  as `write_rasters`
 
 def _require_others(paths: Iterable[Path], inputs: Sequence[Raster]) -> None:
     """Raise DataError where a raster would be written over one that it is made from."""
-    own = {os.path.realpath(raster.path) for raster in inputs}
+    own = {os.path.realpath(path) for raster in inputs for path in (raster.path, *(file.path for file in raster.files))}
     for path in paths:
         if os.path.realpath(path) in own:
             raise DataError(f"{path} is a raster of the run itself; name another folder by --out")

@@ -167,8 +167,7 @@ def _line(tile: Tile, layer: LayerBand, pixels: Doubles | None = None, pixel: tu
     return LayerLine(
         layer.variable.variable,
         layer.name if aligned is None else f"{layer.name} ({aligned.method})",
-        raster.path_of(layer.band),
-        layer.band,
+        *raster.file_of(layer.band),
         used.description,
         stored.units,
         used.units,

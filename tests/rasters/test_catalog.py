@@ -15,7 +15,7 @@ from geouq.core.errors import ConfigError
 from geouq.core.failures import Failure
 from geouq.rasters import catalog as catalog_of_rasters
 from geouq.rasters.catalog import find_tiles
-from geouq.rasters.tile_names import match_names, others
+from geouq.rasters.tile_names import longer, match_names
 
 
 def tiles_of(config):
@@ -131,7 +131,7 @@ def test_a_file_belongs_to_the_pattern_that_says_most(tmp_path):
         (tmp_path / name).touch()
     patterns = {"mean": f"{tmp_path}/{{tile}}.tif", "variance": f"{tmp_path}/{{tile}}_var.tif"}
 
-    assert match_names(patterns["mean"], others(patterns, "mean")) == {"a"}
+    assert match_names(patterns["mean"], longer(patterns.values(), patterns["mean"])) == {"a"}
 
 
 @pytest.mark.parametrize(

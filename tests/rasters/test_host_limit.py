@@ -8,7 +8,7 @@ import pytest
 from benchmarks.slow_server import ANY, counts_of, serving, total
 
 from geouq.core.errors import ConfigError
-from geouq.rasters.host_limit import VARIABLE, in_turn, requests_per_host
+from geouq.rasters.host_limit import REQUESTS_PER_HOST, in_turn, requests_per_host
 
 TILES = [f"t{number}" for number in range(12)]
 TEXT = f"variables: [height]\ntiles: {TILES}\noutput: {{maps: none, figures: none}}\n".replace("'", "")
@@ -40,7 +40,7 @@ def run(config, out, **environment):
 @pytest.mark.parametrize("limit", [3])
 def test_a_server_never_has_more_requests_at_once_than_allowed(far, tmp_path, limit):
     config, address = far
-    code, error, table = run(config, tmp_path / "limited", **{VARIABLE: str(limit)})
+    code, error, table = run(config, tmp_path / "limited", **{REQUESTS_PER_HOST: str(limit)})
     limited = counts_of(address)
     assert code == 0, error
     _, _, other = run(config, tmp_path / "free")
@@ -54,15 +54,15 @@ def test_a_server_never_has_more_requests_at_once_than_allowed(far, tmp_path, li
 
 @pytest.mark.parametrize("text", ["0", "-1", "many", "1.5"])
 def test_a_limit_that_is_no_number_is_one_message(tile_folder, tmp_path, text):
-    code, error, _ = run(tile_folder(("a1",)), tmp_path / "out", **{VARIABLE: text})
+    code, error, _ = run(tile_folder(("a1",)), tmp_path / "out", **{REQUESTS_PER_HOST: text})
 
     assert code == 2
-    assert f"{VARIABLE}={text}: write a whole number of at least 1, or leave it out for no limit" in error
+    assert f"{REQUESTS_PER_HOST}={text}: write a whole number of at least 1, or leave it out for no limit" in error
     assert "Traceback" not in error
 
 
 def test_a_thread_that_has_its_turn_needs_no_other_one(monkeypatch):
-    monkeypatch.setenv(VARIABLE, " 1 ")
+    monkeypatch.setenv(REQUESTS_PER_HOST, " 1 ")
     assert requests_per_host() == 1
     for _ in range(2):
         with in_turn("/vsicurl/http://one/a.tif"), in_turn("/vsicurl/http://one/b.tif"), in_turn("/vsis3/b/c.tif"):
@@ -70,8 +70,8 @@ def test_a_thread_that_has_its_turn_needs_no_other_one(monkeypatch):
 
 
 def test_without_the_variable_there_is_no_limit(monkeypatch):
-    monkeypatch.setenv(VARIABLE, "")
+    monkeypatch.setenv(REQUESTS_PER_HOST, "")
     assert requests_per_host() is None
-    monkeypatch.setenv(VARIABLE, "no")
+    monkeypatch.setenv(REQUESTS_PER_HOST, "no")
     with pytest.raises(ConfigError, match="whole number"):
         requests_per_host()

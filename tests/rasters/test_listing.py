@@ -10,7 +10,7 @@ from geouq.rasters.gdal import gdal_options
 from geouq.rasters.listing import paths_like
 from geouq.rasters.raster import opened, read_header
 from geouq.rasters.sidecars import folders_listed_once
-from geouq.rasters.tile_names import match_names, others
+from geouq.rasters.tile_names import longer, match_names
 
 KEYS = (
     "maps/a1_mean.tif",
@@ -38,7 +38,7 @@ def test_keys_that_match_a_pattern_name_the_tiles(bucket):
 
     assert match_names(patterns["mean"]) == {"a1"}
     assert match_names(patterns["mean"], hidden=True) == {"a1", ".b"}
-    assert match_names(patterns["all"], others(patterns, "all")) == {"a1_var"}
+    assert match_names(patterns["all"], longer(patterns.values(), patterns["all"])) == {"a1_var"}
     assert match_names("s3://bucket/t/{tile}/truth.tif") == {"a1", "a2"}
     assert match_names("s3://bucket/t/{tile}/{tile}.tif") == set()
     assert match_names("s3://bucket/{tile}/a1_mean.tif") == {"maps"}

@@ -124,6 +124,21 @@ def test_a_member_without_a_label_is_named():
     assert "7" in failure(load_experiment({"version": 1, "name": "one", "variables": ["t2m"], "data": data}))
 
 
+def test_a_tile_that_lacks_a_member_of_another_tile_fails(tmp_path):
+    for tile, count in (("east", 3), ("west", 6)):
+        values = layers(count, shape=SHAPE)["mean"]
+        save(on_map({"t2m": values}, dims=("number",)).assign_coords(number=range(count)), tmp_path / f"{tile}.nc")
+        save(on_map({"obs": layers(shape=SHAPE)["truth"]}), tmp_path / f"{tile}_truth.nc")
+    save(on_map({"other": values}, dims=("number",)), tmp_path / "a-readme.nc")
+
+    found = find_tiles(experiment({**ALONG, "path": "{tile}.nc"}, tiles=["east", "west"]))
+
+    assert [(tile.name, len(tile.rasters)) for tile in found.tiles] == [("west", 6 + 1)]
+    (failure,) = found.failures
+    assert failure.tile == "east"
+    assert "number" in failure.message
+
+
 def test_a_member_is_taken_at_one_label_of_another_dimension(tmp_path, sweep_one):
     values = layers(2, 3, shape=SHAPE)["mean"]
     dataset = on_map({"t2m": values}, dims=("time", "number")).assign_coords(time=DAYS[:2])

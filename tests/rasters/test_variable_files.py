@@ -75,9 +75,10 @@ def test_truth_has_files_of_its_own_too_and_one_tile_needs_no_name(maps, tmp_pat
 
 @pytest.mark.usefixtures("maps")
 def test_the_table_of_a_check_names_the_file_of_each_variable(tmp_path):
-    paths = {line.variable: line.path for line in geouq.check(config_of(tmp_path)).layers.lines if line.layer == "mean"}
+    lines = [line for line in geouq.check(config_of(tmp_path)).layers.lines if line.layer == "mean"]
 
-    assert paths == {name: str(tmp_path / f"p/{name}/a1_mean.tif") for name in NAMES}
+    files = {line.variable: (line.path, line.band) for line in lines}
+    assert files == {name: (str(tmp_path / f"p/{name}/a1_mean.tif"), 1) for name in NAMES}
 
 
 def test_bands_of_files_with_several_layers_are_written_once(maps, tmp_path, write_raster):
@@ -116,6 +117,19 @@ def test_a_tile_without_the_file_of_a_variable_fails_with_its_name(tmp_path):
     assert [tile.name for tile in found.tiles] == ["a1"]
     (failure,) = found.failures
     assert failure.message == f"there is no file {tmp_path}/p/AGB/a2_mean.tif"
+
+
+@pytest.mark.usefixtures("maps")
+def test_a_tile_that_lacks_all_files_of_a_variable_fails_where_tiles_are_not_named(tmp_path):
+    for lost in ("p/AGB/a2_mean.tif", "p/a2_AGB_sd.tif"):
+        (tmp_path / lost).unlink()
+
+    found = find_tiles(load_experiment(config_of(tmp_path)))
+
+    assert [tile.name for tile in found.tiles] == ["a1"]
+    (failure,) = found.failures
+    assert failure.tile == "a2"
+    assert "p/AGB/a2_mean.tif" in failure.message
 
 
 def test_a_changed_file_of_one_variable_is_read_again(maps, tmp_path, write_raster):
