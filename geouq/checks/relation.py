@@ -35,7 +35,10 @@ TRANSFORMS: Mapping[str, tuple[Callable[[Floats], Floats], float]] = {  # and ab
     "sqrt": (np.sqrt, 0.0),
     "10 log1p": (lambda values: 10 * np.log1p(values), -1.0),  # as integers, in some products
 }
-SCALES = {"log10": ("log", "2.302585"), "10 log1p": ("log1p", "0.1")}  # transform and scale that read such values
+SCALES = {  # what reads such values: a transform, and the scales of the mean or std, and of a variance
+    "log10": ("log", "2.302585", "5.301898"),
+    "10 log1p": ("log1p", "0.1", "0.01"),
+}
 PREFERENCE = 0.95  # of a function, which has no free factor
 UNITS = (
     "write the unit of the layer, and that of the variable, or the scale: `{path: ..., units: ...}`, or "
@@ -213,8 +216,8 @@ def _transforms(mean: Floats, truth: Floats) -> Iterator[_Relation]:
 def _remedy(name: str, function: str) -> str:
     if name == "truth":
         return "evaluate both in the same variable: write the truth to a new file in the variable of the prediction"
-    transform, scale = SCALES.get(function, (function, ""))
-    more = f", and `scale: {scale}` below the layers" if scale else ""
+    transform, scale, square = SCALES.get(function, (function, "", ""))
+    more = f", and `scale: {scale}` below mean and std (`scale: {square}` below a variance)" if scale else ""
     return f"if mean and spread are of the transformed variable, write `transform: {transform}` below it{more}"
 
 

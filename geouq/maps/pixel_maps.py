@@ -15,7 +15,6 @@ from numpy.typing import NDArray
 
 from geouq.config import Variable
 from geouq.core import gaussian
-from geouq.core.distribution import NORMAL, Distribution
 from geouq.core.errors import ConfigError
 from geouq.core.validity import REASONS
 from geouq.maps.geotiff import CODES, CONTINUOUS, BandLabel, Stored
@@ -44,7 +43,7 @@ class Forecast(NamedTuple):
 
     given : level and ends of the interval that the forecast provides. layers : float64 (layers, pixels), members,
     quantiles or probabilities. more : float64 (layers, pixels), variances of members, the two parts of a variance, or
-    the number of the true class. distribution : that mean and variance stand for.
+    the number of the true class. scores : PIT, CRPS and negative log-likelihood of a forecast that is not normal.
     """
 
     mean: Floats
@@ -53,16 +52,7 @@ class Forecast(NamedTuple):
     given: tuple[float, Floats, Floats] | None = None
     layers: Floats = NO_LAYERS
     more: Floats = NO_LAYERS
-    distribution: Distribution = NORMAL
-
-    def scores(self) -> tuple[Floats, Floats, Floats] | None:
-        """Return PIT, CRPS and negative log-likelihood of the pixels; None if the forecast is normal."""
-        if self.distribution.is_normal:
-            return None
-        from geouq.kernel.distributions import pixel_scores, scoring_of  # noqa: PLC0415  compiled code, for maps alone
-
-        scoring = scoring_of(self.distribution, ())
-        return None if scoring is None else pixel_scores(scoring, self.mean, self.variance, self.truth)
+    scores: tuple[Floats, Floats, Floats] | None = None
 
 
 @dataclass(frozen=True)
@@ -258,15 +248,13 @@ def z(forecast: Forecast) -> Floats:
 )
 def pit(forecast: Forecast) -> Floats:
     """Return the probability integral transform."""
-    scores = forecast.scores()
-    return gaussian.pit(*forecast[:3]) if scores is None else scores[0]
+    return gaussian.pit(*forecast[:3]) if forecast.scores is None else forecast.scores[0]
 
 
 @pixel_map("negative log-likelihood of the truth", scale=_of_nll)
 def nll(forecast: Forecast) -> Floats:
     """Return the negative log-likelihood."""
-    scores = forecast.scores()
-    return gaussian.nll(*forecast[:3]) if scores is None else scores[2]
+    return gaussian.nll(*forecast[:3]) if forecast.scores is None else forecast.scores[2]
 
 
 @pixel_map(
@@ -277,8 +265,7 @@ def nll(forecast: Forecast) -> Floats:
 )
 def crps(forecast: Forecast) -> Floats:
     """Return the continuous ranked probability score."""
-    scores = forecast.scores()
-    return gaussian.crps(*forecast[:3]) if scores is None else scores[1]
+    return gaussian.crps(*forecast[:3]) if forecast.scores is None else forecast.scores[1]
 
 
 @pixel_map("why a pixel does not count; 0: it does", forms=OF_ALL, codes=("valid", *REASONS))
@@ -293,8 +280,8 @@ def covered(forecast: Forecast, level: float) -> NDArray[np.bool_]:
     if forecast.given is not None and forecast.given[0] == level:
         _, lower, upper = forecast.given
         return (lower <= forecast.truth) & (forecast.truth <= upper)
-    if (scores := forecast.scores()) is not None:
-        return np.abs(scores[0] - 0.5) <= level / 2
+    if forecast.scores is not None:
+        return np.abs(forecast.scores[0] - 0.5) <= level / 2
     return np.abs(gaussian.z_score(*forecast[:3])) <= gaussian.half_width(level)
 
 

@@ -15,6 +15,7 @@ from geouq.core.grid import Window
 from geouq.core.naming import file_name
 from geouq.core.redaction import last_part
 from geouq.core.validity import classify
+from geouq.kernel.distributions import pixel_scores, scoring_of
 from geouq.maps.geotiff import MapWriter, cog_writer
 from geouq.maps.pixel_maps import NO_LAYERS, STATUS, Floats, Forecast, map_named
 from geouq.maps.style import write_codes
@@ -114,7 +115,9 @@ def _forecast(
     if level is not None and pixels.bounds:
         lower, upper = (end[counts] for end in pixels.bounds)
         given = level, lower, upper
-    return Forecast(mean, variance, truth, given, *_layers(pixels, counts), distribution), reasons
+    scoring = scoring_of(distribution, ())
+    scores = None if scoring is None else pixel_scores(scoring, mean, variance, truth)
+    return Forecast(mean, variance, truth, given, *_layers(pixels, counts), scores), reasons
 
 
 def _write_window(

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 
 from geouq.core.errors import ConfigError
 
-VARIABLE = "GEOUQ_REQUESTS_PER_HOST"
+REQUESTS_PER_HOST = "GEOUQ_REQUESTS_PER_HOST"
 HOST = re.compile(r"://(?:[^/@]*@)?([^/?#]+)")
 CLIENT = re.compile(r"/vsi\w+")
 ONE_AFTER_ANOTHER = {"GDAL_HTTP_MULTIRANGE": "SERIAL", "GDAL_HTTP_ENABLE_ADVISE_READ": "NO"}
@@ -25,17 +25,19 @@ def requests_per_host() -> int | None:
 
     Raises ConfigError where the environment says something else than a number.
     """
-    text = os.environ.get(VARIABLE, "").strip()
+    text = os.environ.get(REQUESTS_PER_HOST, "").strip()
     if not text:
         return None
     if not text.isdecimal() or not int(text):
-        raise ConfigError(f"{VARIABLE}={text}: write a whole number of at least 1, or leave it out for no limit")
+        raise ConfigError(
+            f"{REQUESTS_PER_HOST}={text}: write a whole number of at least 1, or leave it out for no limit"
+        )
     return int(text)
 
 
 def options_of_limit() -> dict[str, str]:
     """Return GDAL's options with which a thread makes one request at a time; {} without a limit."""
-    return dict(ONE_AFTER_ANOTHER) if os.environ.get(VARIABLE, "").strip() else {}
+    return dict(ONE_AFTER_ANOTHER) if os.environ.get(REQUESTS_PER_HOST, "").strip() else {}
 
 
 def host_of(name: str) -> str:

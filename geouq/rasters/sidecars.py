@@ -31,7 +31,7 @@ class _Folder:
     lock: threading.Lock = field(default_factory=threading.Lock)
 
 
-@dataclass
+@dataclass(eq=False)
 class _Listings:
     """Folders that were listed, each with no more than `most` names."""
 

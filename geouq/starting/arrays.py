@@ -196,9 +196,9 @@ def truth_array(path: str) -> tuple[str, str]:
 
 def with_drivers(guess: Guess) -> Guess:
     """Return the guess with the drivers that its files need."""
-    drivers = [driver_of(guess.path(key)) for key in guess.known() if "variable" not in guess.layers[key].value]
-    drivers += [driver_of(guess.path(key)) for key in guess.known() if driver_of(guess.path(key)) not in BY_XARRAY]
-    wanted = list(dict.fromkeys(["GTiff", *drivers]))
+    drivers = {key: driver_of(guess.path(key)) for key in guess.known()}
+    by_gdal = [own for key, own in drivers.items() if own not in BY_XARRAY or "variable" not in guess.layers[key].value]
+    wanted = list(dict.fromkeys(["GTiff", *by_gdal]))
     if len(wanted) == 1:
         return guess
     trust = "; a VRT can name any file: read it only if you trust its author" if "VRT" in wanted else ""

@@ -152,8 +152,8 @@ def test_layers_with_a_transform_are_examined_on_the_scale_of_the_truth(findings
 @pytest.mark.parametrize(
     ("stored", "how"),
     [
-        (10, "`transform: log1p` below it, and `scale: 0.1`"),
-        (1 / np.log(10), "`transform: log` below it, and `scale: 2.302585`"),
+        (10, "`transform: log1p` below it, and `scale: 0.1` below mean and std (`scale: 0.01`"),
+        (1 / np.log(10), "`transform: log` below it, and `scale: 2.302585` below mean and std (`scale: 5.301898`"),
     ],
 )
 def test_scaled_logarithms_are_told_which_scale_reads_them(findings, stored, how):
