@@ -44,7 +44,7 @@ class Forecast(NamedTuple):
 
     given : level and ends of the interval that the forecast provides. layers : float64 (layers, pixels), members,
     quantiles or probabilities. more : float64 (layers, pixels), variances of members, the two parts of a variance, or
-    the number of the true class. distribution : that mean and variance stand for.
+    the number of the true class. distribution : the one that mean and variance describe.
     """
 
     mean: Floats

@@ -1,4 +1,4 @@
-"""Lists of tiles: STAC items, and indices of which an attribute holds the paths of rasters."""
+"""Lists of tiles: STAC items, and tile indices with an attribute for the paths of rasters."""
 
 import os
 from collections.abc import Mapping, Sequence
