@@ -116,7 +116,7 @@ def summarize(
     DataError
         If variances or weights are negative, or shapes or coordinates do not match.
     ConfigError
-        If a level is not between 0 and 1, or a distribution is not known or cannot be used with another argument.
+        If a level is not between 0 and 1, a distribution is unknown, or another argument excludes it.
 
     Notes
     -----

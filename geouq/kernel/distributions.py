@@ -498,7 +498,7 @@ def _fill_squared(n, scratch):
 
 @inlined
 def _moments(scratch, i):
-    """Mean, variance and truth of a pixel."""
+    """Return the mean, variance and truth of a pixel."""
     return np.float64(scratch.mean[i]), np.float64(scratch.variance[i]), np.float64(scratch.truth[i])
 
 

@@ -128,7 +128,7 @@ def _problem_of_pixels(method: Alignment, within: float) -> str:
 
 
 def _problem_of_turn(grid: Grid, source: Grid) -> str:
-    """Return what is wrong if one of two grids has longitudes beyond 180 degrees and the other one has not."""
+    """Return the problem if only one of two grids has longitudes beyond 180 degrees."""
     beyond = [own for own in (grid, source) if own.crs and known_crs(own.crs).is_geographic]
     turned = [_bounds(own)[2] > HALF_TURN for own in beyond]
     if not any(turned) or (len(turned) == 2 and all(turned)):
