@@ -171,8 +171,8 @@ def check(config: Path, *, deep: bool, strict: bool, **options: Any) -> None:
     """Check a configuration and the headers of all rasters, and print the plan and a table of the layers.
 
     CONFIG is the YAML file. The table shows file, band, unit and scale of each layer, the share of nodata in a window
-    of one tile, and the value of each layer at one pixel. The pixels of that window are examined too, and findings are
-    printed; more pixels are read only with --deep.
+    of one tile, and the value of each layer at one pixel. geouq also examines the pixels of that
+    window, and prints findings. Only --deep reads more pixels.
     """
     from geouq.pipeline.check import check as checked
     from geouq.runs.layer_table import lines_of_table

@@ -104,9 +104,9 @@ def checked_levels(levels: float | Sequence[float], name: str = "levels") -> tup
 
 
 def as_distribution(distribution: Any, degrees: Any = None, transform: Any = None) -> Distribution:
-    """Return the distribution of some arguments.
+    """Return the distribution that the arguments describe.
 
-    Raises ArgumentError for other types, and ConfigError for names that are not known or do not go together.
+    Raises ArgumentError for wrong types, and ConfigError for unknown names or arguments that exclude each other.
 
     >>> as_distribution("lognormal").family, as_distribution("normal", transform="sqrt").family
     ('lognormal', 'squared_normal')

@@ -97,13 +97,13 @@ def summarize(
     thresholds : sequence of float
         Values whose forecasts of being exceeded are kept.
     distribution : {"normal", "lognormal", "truncated_normal", "gamma", "student_t"}
-        What mean and variance stand for: the distribution of this mean and variance; of truncated_normal, the normal
+        Distribution of the forecast, with this mean and variance. For truncated_normal, they are those of the normal
         distribution before its truncation at 0.
     degrees : float, optional
-        Degrees of freedom of student_t, more than 2.
+        Degrees of freedom of student_t, above 2.
     transform : {"log", "log1p", "sqrt"}, optional
-        Mean and variance are those of this function of the variable, on whose scale the forecast is normal. The truth
-        is on the scale of the variable, and so are all numbers.
+        Function of the variable whose mean and variance are given. The forecast is normal on this scale. The truth and
+        all results are on the scale of the variable.
 
     Returns
     -------
@@ -116,7 +116,7 @@ def summarize(
     DataError
         If variances or weights are negative, or shapes or coordinates do not match.
     ConfigError
-        If a level is not between 0 and 1, or a distribution is not known or cannot be used with another argument.
+        If a level is not between 0 and 1, a distribution is unknown, or another argument excludes it.
 
     Notes
     -----

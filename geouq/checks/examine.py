@@ -40,9 +40,9 @@ def examine(experiment: Experiment, catalog: Catalog, sampling: Sampling) -> lis
     with isolated(CHECKS, "tiles that overlap"):
         found += of_overlaps(catalog.tiles, [patch for patch in patches if patch.n])
     found += of_training([tile.name for tile in catalog.tiles], experiment.training_tiles)
-    if catalog.form.has_variance:  # what is looked for is in mean and variance
+    if catalog.form.has_variance:  # these checks need mean and variance
         found += of_patches(experiment, catalog.tiles, patches)
-    if sampling.windows > CHEAP.windows:  # fewer may miss all pixels of a sparse truth
+    if sampling.windows > CHEAP.windows:  # fewer windows may miss all pixels of a sparse truth
         for name in dict.fromkeys(patch.variable for patch in patches):
             found += of_nothing(name, [patch for patch in patches if patch.variable == name])
     return found
@@ -101,7 +101,7 @@ def _of_variable(variable: str, patches: Sequence[Patch], layer: str, *, is_misp
     yield from (*relation, *placement, *unrelated, *of_copy(variable, mean, truth))
     if (
         not relation and not unrelated and all(one.kind == SHIFTED for one in placement)
-    ):  # a flip leaves errors of something else
+    ):  # errors of a flipped map show nothing about the spread
         yield from of_reading(variable, mean, truth, variance, layer)
 
 

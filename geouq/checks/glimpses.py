@@ -1,4 +1,4 @@
-"""The checks of the few pixels that `geouq check` shows, without compiled code."""
+"""Check the few pixels that `geouq check` reads for its table of layers, without compiled code."""
 
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
@@ -22,17 +22,17 @@ from geouq.reading.glance import Glimpse
 
 @overflow_is_missing()
 def examine_glimpses(experiment: Experiment, glimpses: Sequence[Glimpse]) -> list[Finding]:
-    """Return what looks wrong in the pixels that were read for a table of layers."""
+    """Return the findings in the pixels that were read for a table of layers."""
     patches = [patch for glimpse in glimpses for patch in _patches(glimpse)]
     found = of_patches(experiment, [glimpse.tile for glimpse in glimpses], patches) if patches else []
-    if not found:  # an inverted mask leaves nothing, too
+    if not found:  # an inverted mask also leaves no valid pixel
         for name in dict.fromkeys(patch.variable for patch in patches):
             found += of_nothing(name, [patch for patch in patches if patch.variable == name])
     return found + of_forms(glimpses)
 
 
 def of_forms(glimpses: Sequence[Glimpse]) -> list[Finding]:
-    """Return what looks wrong in layers of ensembles, quantiles and classes."""
+    """Return the findings in layers of ensembles, quantiles and classes."""
     found: list[Finding] = []
     with isolated(CHECKS, "layers of forms"):
         found += [*_without_values(glimpses), *_of_quantiles(glimpses)]
@@ -72,7 +72,7 @@ def _std(own: dict[str, Doubles], prediction: Prediction) -> Doubles:
 
 
 def _noise(pixels: dict[str, Doubles], variable: Variable) -> Doubles | float:
-    """Return the variance of the truth's own error."""
+    """Return the error variance of the truth."""
     if "truth_variance" in pixels:
         return pixels["truth_variance"]
     if "truth_std" in pixels:
@@ -83,7 +83,7 @@ def _noise(pixels: dict[str, Doubles], variable: Variable) -> Doubles | float:
 
 
 def _hidden(glimpse: Glimpse, pixels: dict[str, Doubles]) -> NDArray[np.bool_]:
-    """Return where the mask leaves a pixel out."""
+    """Return which pixels the mask excludes."""
     mask, raster = pixels.get("mask"), glimpse.tile.mask
     if mask is None or raster is None:
         return np.zeros(pixels["truth"].shape, np.bool_)
@@ -91,7 +91,7 @@ def _hidden(glimpse: Glimpse, pixels: dict[str, Doubles]) -> NDArray[np.bool_]:
 
 
 def _without_values(glimpses: Sequence[Glimpse]) -> Iterator[Finding]:
-    """Yield layers of ensembles, quantiles and classes, and their truth, without a single value."""
+    """Yield a finding for each layer of ensembles, quantiles and classes, or their truth, without a value."""
     if any(isinstance(own, Prediction) for glimpse in glimpses for own in glimpse.tile.predictions.values()):
         return
     parts: dict[tuple[str, str], list[Doubles]] = {}
@@ -106,7 +106,7 @@ def _without_values(glimpses: Sequence[Glimpse]) -> Iterator[Finding]:
 
 
 def _of_quantiles(glimpses: Sequence[Glimpse]) -> Iterator[Finding]:
-    """Yield quantiles of which a lower level holds higher values nearly everywhere, or the same values."""
+    """Yield a finding if a lower quantile has higher or equal values nearly everywhere."""
     for glimpse in glimpses[:1]:
         for variable in glimpse.tile.variables:
             layers = [own for own in glimpse.layers if own.variable == variable and "quantiles" in own.name]

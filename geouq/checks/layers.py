@@ -18,7 +18,7 @@ MASK_REMEDY = (
 )
 # that people write where nothing is known, and that few variables reach
 CODES = (-9999.0, -99999.0, -999.0, -99.0, 9999.0, 99999.0, -32768.0, 32767.0, 65535.0, 255.0, -128.0)
-FAR_AWAY, UNRELATED = 2.0, 0.1  # distance in stds, and correlation, of a truth of another variable
+FAR_AWAY, UNRELATED = 2.0, 0.1  # largest distance (in std) and smallest correlation of a related truth
 MOST_EQUAL = 0.2  # share of errors of exactly 0
 LEAST_CORRELATION = 0.3  # of a prediction and the truth of another variable
 
@@ -215,12 +215,12 @@ def _is_rounding(error: Floats, equal: float) -> bool:
 
 
 def of_exchange(variable: str, patches: Sequence[Patch], layer: str) -> Iterator[Finding]:
-    """Yield a std or variance that predicts the truth, and a mean that does not: one stands in the place of the other.
+    """Yield a finding if the std or variance predicts the truth and the mean does not: they may be exchanged.
 
     Parameters
     ----------
     patches : sequence of Patch
-        Those in which pixels count.
+        Patches with valid pixels.
     layer : str
         Key of the configuration that gives the variance.
     """
@@ -242,7 +242,7 @@ def of_exchange(variable: str, patches: Sequence[Patch], layer: str) -> Iterator
 
 
 def of_unrelated(variable: str, mean: Floats, truth: Floats) -> Iterator[Finding]:
-    """Yield a truth that lies far from the prediction and has nothing to do with it, as one of another variable."""
+    """Yield a finding if the truth is far from the prediction and uncorrelated: it may be another variable."""
     if len(truth) < FEWEST or mean.min() == mean.max() or truth.min() == truth.max():
         return
     away, correlation = abs(float(mean.mean() - truth.mean())), pearson(mean, truth)

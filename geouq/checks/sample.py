@@ -112,7 +112,7 @@ def take_sample(tiles: Sequence[Tile], sampling: Sampling) -> list[Patch]:
 
 
 def _patches(tile: Tile, sampling: Sampling) -> list[Patch]:
-    from geouq.reading.reader import masked_layers, read_window  # noqa: PLC0415  compiled code, which a look needs not
+    from geouq.reading.reader import masked_layers, read_window  # noqa: PLC0415  compiled code, not always needed
 
     found = []
     try:

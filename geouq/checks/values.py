@@ -1,4 +1,4 @@
-"""Checks of plain values: a spread that is below 0 or 0, reversed ends of an interval, and no pixel that counts."""
+"""Check values: a negative or zero spread, reversed ends of an interval, and no valid pixel."""
 
 from collections.abc import Iterator, Sequence
 
@@ -9,13 +9,13 @@ from geouq.checks.sample import Finding, Known, Patch
 
 Floats = NDArray[np.float64]
 NEARLY_ALL = 0.95  # share of the pixels
-EXCLUDE = "exclude"  # rule of the configuration for variances below 0
+EXCLUDE = "exclude"  # rule of the configuration for negative variances
 TO_EXCLUDE = "`variance: {negative: exclude}`"
 NO_PIXEL = "no pixel counts"  # kind of a finding
 
 
 def of_signs(variable: str, patches: Sequence[Patch], layer: str, rule: str) -> Iterator[Finding]:
-    """Yield a spread that is not above 0 where it should be; rule : what the configuration says of those below 0."""
+    """Yield a finding if the spread is negative or 0; rule : how the configuration treats negative variances."""
     parts = [(patch.tile, _spread(patch.known, layer)) for patch in patches]
     values = np.concatenate([part for _, part in parts]) if parts else np.empty(0)
     below, zero = int((values < 0).sum()), int((values == 0).sum())
@@ -60,7 +60,7 @@ def _reversed(variable: str, share: str) -> Finding:
 
 
 def _spread(known: Known, layer: str) -> Floats:
-    """Return the stored spread of the pixels that no mask hides and that have one, with its sign."""
+    """Return the signed stored spread of unmasked pixels that have a value."""
     variance = known.variance
     values = variance if layer == "variance" else np.sign(variance) * np.sqrt(np.abs(variance))
     if layer == "relative_std":
@@ -69,7 +69,7 @@ def _spread(known: Known, layer: str) -> Floats:
 
 
 def of_nothing(variable: str, patches: Sequence[Patch]) -> Iterator[Finding]:
-    """Yield a finding if no pixel of a variable has all values, with the layer that has none at all."""
+    """Yield a finding if no pixel of a variable has values of all layers; it names a layer without any value."""
     known = [patch.known for patch in patches]
     if not known or any(_is_complete(one).any() for one in known):
         return
@@ -85,7 +85,7 @@ def of_nothing(variable: str, patches: Sequence[Patch]) -> Iterator[Finding]:
 
 
 def nothing_counts(variable: str, pixels: str, evidence: str) -> Finding:
-    """Return the finding that none of the pixels that were read counts."""
+    """Return the finding that no pixel in the sample is valid."""
     return Finding(
         NO_PIXEL,
         variable,
@@ -95,7 +95,7 @@ def nothing_counts(variable: str, pixels: str, evidence: str) -> Finding:
 
 
 def _is_complete(known: Known) -> NDArray[np.bool_]:
-    """Return which pixels have all values, whatever the sign of the spread, and are not masked."""
+    """Return which unmasked pixels have all values, whatever the sign of the spread."""
     return np.isfinite((known.mean, known.variance, known.truth)).all(0) & ~known.hidden
 
 

@@ -215,8 +215,8 @@ class SharedData(Layers):
 
     select: Annotated[dict[str, Selected] | None, BeforeValidator(selected)] = Field(
         default=None,
-        description="of arrays with other dimensions than those of the map: the labels to evaluate of a dimension, in "
-        "all layers that have it, as in `select` of a layer; default: each label is a tile",
+        description="for arrays with dimensions other than those of the map: the labels to evaluate, in all layers "
+        "that have the dimension, written as in `select` of a layer; default: each label is a tile",
     )
 
     @property
@@ -391,7 +391,7 @@ def predictions_read(read: Mapping[str, Any]) -> list[PredictionFiles]:
 def _problems_of_distribution(
     variable: Variable, data: object, predictions: Sequence[PredictionFiles]
 ) -> Iterator[str]:
-    """Yield what a variable that is not normally distributed cannot have."""
+    """Yield the problems of a variable whose forecast is not normal."""
     key = "transform" if variable.transform else "distribution"
     what = f"{key} of {quoted(variable.name)}"
     if isinstance(data, FormData):

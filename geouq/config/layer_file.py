@@ -52,7 +52,7 @@ FORMATS = {
     **dict.fromkeys((".h5", ".hdf5", ".he5"), "HDF5"),
 }
 NAME_OF_ARRAY = re.compile(rf'{ARRAY}:"(?P<file>[^"]+)":/?(?P<array>.+)')
-OF_MEMBER = re.compile(r"@(?P<dimension>[^@=]+)=(?P<label>[^@=]+)$")  # ends the name of one member along a dimension
+OF_MEMBER = re.compile(r"@(?P<dimension>[^@=]+)=(?P<label>[^@=]+)$")  # suffix of a member along a dimension
 
 
 def is_array(path: str) -> bool:
@@ -73,7 +73,7 @@ def array_in_name(path: str) -> tuple[str, str]:
 
 
 def whole_array(path: str) -> tuple[str, dict[str, str]]:
-    """Return the name of an array without that of a member, and the label of the member along its dimension.
+    """Return the name of an array without its member suffix, and the label of the member along its dimension.
 
     >>> whole_array('ARRAY:"/data/a.zarr":t2m@number=3')
     ('ARRAY:"/data/a.zarr":t2m', {'number': '3'})
@@ -147,9 +147,9 @@ class LayerFile(Section):
     )
     select: Annotated[dict[str, Selected] | None, BeforeValidator(selected)] = Field(
         default=None,
-        description="of an array with other dimensions than those of the map: the labels to evaluate of each, by its "
-        "name or as `time`, `lead` or `level`: a label, a list of labels, or a range such as `2020-01..2020-03`. "
-        "`{member}` stands for the labels of the members of an ensemble",
+        description="for an array with dimensions other than those of the map: the labels of each dimension to "
+        "evaluate. The key is the name of the dimension, or `time`, `lead` or `level`. The value is a label, a list of "
+        "labels, or a range such as `2020-01..2020-03`. `{member}` stands for the labels of ensemble members",
     )
     band: Annotated[int | str | None, BeforeValidator(band_written), WithJsonSchema(BAND_SCHEMA)] = Field(
         default=None, description="band of the only variable, by number or description"
@@ -212,7 +212,7 @@ class LayerFile(Section):
         return tuple((first, last - first + 1, values) for (first, last), values in ends.items())
 
     def with_gdal_path(self) -> Self:
-        """Return the same with the path as GDAL names it, or as `whole_array` takes that of members."""
+        """Return the same with the GDAL name of the path; for members, a name that `whole_array` takes."""
         if self.path is None:
             return self
         along = [name for name, label in (self.select or {}).items() if label == MEMBER and is_array(self.pattern)]

@@ -63,12 +63,12 @@ def experiment_name(name: str) -> str:
 
 
 def tile_pattern(path: str) -> str:
-    """Accept a path in which {tile} and {variable} may stand for something."""
+    """Accept a path with the placeholders {tile} and {variable}, or without them."""
     return _with_tile(path, path)
 
 
 def predicted_pattern(path: str) -> str:
-    """Accept a path in which {tile}, {variable} and {model} may stand for something."""
+    """Accept a path with the placeholders {tile}, {variable} and {model}, or without them."""
     return _with_tile(path, path.replace(MODEL, ""))
 
 

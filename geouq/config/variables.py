@@ -37,8 +37,8 @@ class VariableSettings(LayerBands):
     )
     distribution: Literal["normal", "lognormal", "truncated_normal", "gamma", "student_t"] = Field(
         default="normal",
-        description="distribution that mean and std stand for, of the same mean and std. Of `truncated_normal`, they "
-        "are those of the normal distribution before its truncation at 0",
+        description="distribution of the forecast, with this mean and std. For `truncated_normal`, they are those of "
+        "the normal distribution before its truncation at 0",
     )
     degrees: float | None = Field(
         default=None,
@@ -48,8 +48,8 @@ class VariableSettings(LayerBands):
     )
     transform: Literal["log", "log1p", "sqrt"] | None = Field(
         default=None,
-        description="function of the variable whose mean and std are stored: the forecast is normal on that scale. The "
-        "truth is on the scale of the variable, on which all is evaluated",
+        description="function of the variable whose mean and std are stored. The forecast is normal on this scale. The "
+        "truth and all results are on the scale of the variable",
     )
 
     @field_validator("degrees")
@@ -71,12 +71,12 @@ class VariableSettings(LayerBands):
 
     @property
     def distributed(self) -> Distribution:
-        """Return the distribution that the predicted mean and variance stand for."""
+        """Return the distribution that the predicted mean and variance describe."""
         return TRANSFORMS[self.transform] if self.transform else distribution_of(self.distribution, self.degrees)
 
     @property
     def how_distributed(self) -> str:
-        """Return what mean and std are taken as, for people; empty for a normal forecast."""
+        """Return a sentence on the meaning of mean and std; empty for a normal forecast."""
         if self.transform:
             return f"mean and std are taken as those of a normal forecast of {self.transform} of the variable"
         if self.distribution == "truncated_normal":
@@ -132,7 +132,7 @@ def not_normal(variables: Sequence[Variable]) -> str:
 
 
 def distributions_of(variables: Iterable[Variable]) -> list[str]:
-    """Return what mean and std of each variable are taken as, where its forecast is not normal."""
+    """Return the meaning of mean and std for each variable whose forecast is not normal."""
     return list(dict.fromkeys(f"{own.variable}: {own.how_distributed}" for own in variables if own.how_distributed))
 
 

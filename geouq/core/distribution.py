@@ -1,4 +1,4 @@
-"""Distributions that a predicted mean and variance stand for: the normal one, and others of the same two moments."""
+"""Distributions that a predicted mean and variance describe: the normal one, and others with these moments."""
 
 from dataclasses import dataclass, replace
 from typing import Literal
@@ -11,24 +11,24 @@ from geouq.core.gaussian import cdf, density
 Floats = NDArray[np.float64]
 Family = Literal["normal", "lognormal", "truncated_normal", "squared_normal", "gamma", "student_t"]
 FAMILIES: tuple[Family, ...] = ("normal", "lognormal", "truncated_normal", "squared_normal", "gamma", "student_t")
-DISTRIBUTIONS = ("normal", "lognormal", "truncated_normal", "gamma", "student_t")  # that a user may name
-LOWEST_RATIO = -10.0  # of mean / std before a truncation at 0, below which hardly anything is left
-LOWEST_DEGREES = 2.0  # of Student's t, at and below which it has no variance
+DISTRIBUTIONS = ("normal", "lognormal", "truncated_normal", "gamma", "student_t")  # names in a configuration
+LOWEST_RATIO = -10.0  # mean / std before truncation at 0; below it, almost nothing is left
+LOWEST_DEGREES = 2.0  # Student's t has a variance only above it
 
 
 @dataclass(frozen=True)
 class Distribution:
-    """A family of distributions, of which a mean and a variance choose one.
+    """A family of distributions; a mean and a variance define one of them.
 
     Parameters
     ----------
     family : str
-        One of `FAMILIES`. A squared normal one is that of N^2 for a normal N.
+        One of `FAMILIES`. The squared normal distribution is that of N^2 for a normal N.
     parameter : float
-        Of a log-normal distribution of X + shift, the shift; of Student's t, the degrees of freedom; else 0.
+        The shift for a log-normal X + shift; the degrees of freedom for Student's t; otherwise 0.
     of_normal : bool
-        Whether the stored mean and variance are those of the normal distribution that this one is made from: of
-        log(X + shift), of sqrt(X), or before the truncation at 0. Else they are of the distribution itself.
+        Whether the stored mean and variance are those of the underlying normal distribution: of log(X + shift), of
+        N, or before the truncation at 0. Otherwise they are those of the distribution itself.
     """
 
     family: Family = "normal"
@@ -47,7 +47,7 @@ class Distribution:
 
     @property
     def evaluated(self) -> "Distribution":
-        """Return the same distribution, whatever is stored of it."""
+        """Return the same distribution, defined by its own mean and variance."""
         return replace(self, of_normal=False)
 
     def __str__(self) -> str:
@@ -66,7 +66,7 @@ TRANSFORMS = {
 
 
 def distribution_of(name: str, degrees: float | None = None) -> Distribution:
-    """Return the distribution of a name in a configuration.
+    """Return the distribution with a name in a configuration.
 
     >>> distribution_of("student_t", 5.0)
     Distribution(family='student_t', parameter=5.0, of_normal=False)
@@ -76,9 +76,9 @@ def distribution_of(name: str, degrees: float | None = None) -> Distribution:
 
 
 def real_moments(distribution: Distribution, mean: Floats, variance: Floats) -> tuple[Floats, Floats]:
-    """Return the mean and variance of a distribution from the stored ones, float64; NaN where it is none.
+    """Return the mean and variance of a distribution from the stored ones, float64; NaN if they define none.
 
-    A variance that is not positive is returned unchanged, so that it is noticed.
+    A variance that is not positive is returned unchanged, so that the caller can find it.
     """
     if not distribution.of_normal:
         has_one = mean + distribution.parameter > 0 if distribution.family in ("lognormal", "gamma") else True
@@ -100,7 +100,7 @@ def _squared_moments(mean: Floats, variance: Floats) -> tuple[Floats, Floats]:
 
 
 def truncated_moments(mean: Floats, variance: Floats) -> tuple[Floats, Floats]:
-    """Return the mean and variance of what a truncation at 0 leaves of a normal distribution.
+    """Return the mean and variance of a normal distribution truncated at 0.
 
     >>> [round(float(moment), 12) for moment in truncated_moments(np.array(0.0), np.array(1.0))]
     [0.797884560803, 0.363380227632]

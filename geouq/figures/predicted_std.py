@@ -118,10 +118,10 @@ ACROSS, DOWN, PLACES = 60, 60, 4
 def error_by_std_figure(summary: Summary, *, title: str, units: str, width: float | None = None) -> Figure:
     """Density of |error| against the predicted std, with quantiles of |error| in 20 groups of pixels of like std.
 
-    Dashed lines are the quantiles that calibrated normal forecasts would have, so full lines above them show errors
-    larger than predicted; forecasts of other distributions have none. Drawn from the pixels counted by variance and
-    |z|, in classes of 1 part in 12 of |z|: |error| is |z| std, spread evenly over its class. Raises SummaryError where
-    the summary keeps no ordering.
+    Dashed lines are the quantiles of calibrated normal forecasts; other distributions have no dashed lines. Full lines
+    above dashed lines show errors larger than predicted. Drawn from the pixels counted by variance and |z|, in classes
+    of 1 part in 12 of |z|: |error| is |z| std, spread evenly over its class. Raises SummaryError if the summary has no
+    ordering.
     """
     figure = panel_figure(title, width, 1.15)
     if not summary.n:
@@ -195,7 +195,7 @@ def _edges(values: Floats, weight: Floats, steps: int, low: float, high: float) 
 
 
 def _draw_quantiles(axes: Axes, std: Floats, error: Floats, weight: Floats, ends: Floats | None) -> None:
-    """Draw the quantiles of |error|; ends : between which the quantiles of normal forecasts are drawn."""
+    """Draw the quantiles of |error|; ends : range of the quantiles of normal forecasts."""
     for level, colour, marker in zip(LEVELS, (DATA, GREEN), ("o", "s"), strict=True):
         x, y = _quantiles(std, error, weight, level)
         described = f"{percent(level)} if calibrated"

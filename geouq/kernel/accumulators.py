@@ -58,7 +58,7 @@ class Scratch(NamedTuple):
     truth, mean, variance are as they come; bits are those of the variance, layout what they mean (`layout_of`).
     smallest (1): the smallest variance whose exponent is whole. grouped_by (groupings): places in `GROUPED_BY`, -1 for
     the auxiliary layers. pit, crps, nll, the ends low and high of an interval, and what these need (within,
-    scale): empty of normal distributions.
+    scale): empty for normal forecasts.
     """
 
     truth: Reals
@@ -103,7 +103,7 @@ class CellSums(NamedTuple):
     """What each cell of a group adds up to; C cells in rows from the top left.
 
     n (C), weight (C), sums (C, sums), products (C, 7), interval_scores (C, L), widths (C, L) of the intervals, or
-    (C, 0) of normal distributions, z_counts (C, compact bins), extremes (C, 2) of the variance, form (C, columns of
+    (C, 0) for normal forecasts, z_counts (C, compact bins), extremes (C, 2) of the variance, form (C, columns of
     the form); the compact profile as entries of a cell, a key and sums (4, or 6 where there are weights), of which the
     first `entries[0]` are in use.
     """
@@ -184,7 +184,7 @@ def new_scratch(
 ) -> Scratch:
     """Return the buffers for one thread and pixels of the same type, float32 or float64.
 
-    scored : whether each pixel is scored, as those of distributions other than the normal one are.
+    scored : whether each pixel is scored, as for distributions other than the normal one.
     """
     size = SLAB + EIGHT  # compaction writes ahead, and the last pixels are filled up to four
     room, scores = size if weighted else 0, [aligned(size if scored else 0) for _ in range(7)]
@@ -275,9 +275,9 @@ def new_sampled(members: int) -> Sampled:
 def new_cells(
     cells: int, pixels: int, lattice: ZLattice, *, weighted: bool = False, form: int = 0, scored: bool = False
 ) -> CellSums:
-    """Return room for that many cells of that many pixels together.
+    """Return empty sums for this number of cells, which have this number of pixels together.
 
-    form : number of columns of the form. scored : as of `new_scratch`.
+    form : number of columns of the form. scored : as in `new_scratch`.
     """
     entries = min(pixels, cells * (KEYS >> COMPACT_STEP))
     return CellSums(

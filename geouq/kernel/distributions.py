@@ -1,10 +1,10 @@
-"""Scores of distributions other than the normal one, each given by its mean and its variance.
+"""Scores of distributions other than the normal one, from their mean and variance.
 
 A pixel has a PIT, a CRPS, a negative log-likelihood (infinite where the density is 0) and the ends of its central
-intervals. exp, log and the normal distribution function are polynomials that stay in registers, so that loops over
-pixels use the lanes. What has no closed form is read off tables by cubic interpolation: the location of a truncated
-normal distribution, and quantiles in units of the std, which depend on the ratio of mean and std alone. Tests hold the
-tables to within 1e-9 of the std.
+intervals. exp, log and the normal distribution function are polynomials in registers, so that loops over pixels use
+vector instructions. Functions without a closed form are read from tables by cubic interpolation. The tables have the
+location of a truncated normal distribution, and quantiles in units of the std, which depend only on mean / std. Tests
+check that the tables are accurate to 1e-9 of the std.
 """
 
 import math
@@ -31,9 +31,9 @@ LOGNORMAL, TRUNCATED, SQUARED, GAMMA, STUDENT = (
 NLL, CRPS = SUMS.index("nll"), SUMS.index("crps")
 PIT, PIT_SQUARE = SUMS.index("pit"), SUMS.index("pit_square")
 LARGEST_EXPONENT = 700.0
-SMALLEST = 2.0**-1000  # log of less is taken to be log of this
-TINY = 1e-250  # a density at which corrections to it no longer count
-FAR = 40.0  # std; beyond it a normal distribution holds nothing
+SMALLEST = 2.0**-1000  # the log of a smaller number is the log of this one
+TINY = 1e-250  # density below which corrections have no effect
+FAR = 40.0  # std; the probability of a normal distribution beyond it is 0
 INV_SQRT_2PI = 1 / math.sqrt(2 * math.pi)
 SQRT_2 = math.sqrt(2)
 LOG_2_HIGH, LOG_2_LOW = 6.93147180369123816490e-01, 1.90821492927058770002e-10
@@ -42,7 +42,7 @@ BIAS = 2.0**52 + 1023
 log_of_ratio = polynomial([2 / (2 * k + 1) for k in range(10, -1, -1)])  # of s^2: log((1 + s) / (1 - s)) / s
 
 NODES = 1024  # steps of a table
-SHIFT = 20  # by which the shape of a gamma distribution is raised, so that expansions in its inverse hold
+SHIFT = 20  # added to the shape of a gamma distribution, so that expansions in its inverse hold
 # of the incomplete gamma function: coefficients of eta^m in c_n(eta), Temme 1979, highest power first
 TEMME = tuple(
     polynomial(coefficients)
@@ -78,23 +78,24 @@ TEMME = tuple(
     )
 )
 TEMME_0, TEMME_1, TEMME_2, TEMME_3, TEMME_4, TEMME_5 = TEMME
-# what Gamma(k + 1/2) / Gamma(k) / sqrt(k) is in 1 / k, and log Gamma(k) beyond Stirling's formula in 1 / k^2
+# Gamma(k + 1/2) / Gamma(k) / sqrt(k) in powers of 1 / k; log Gamma(k) minus Stirling's formula in powers of 1 / k^2
 half_ratio = polynomial((869 / 4194304, -399 / 262144, -21 / 32768, 5 / 1024, 1 / 128, -1 / 8, 1.0))
 beyond_stirling = polynomial((-1 / 1680, 1 / 1260, -1 / 360, 1 / 12))
 away_from_one = polynomial([1 / (2 * k + 3) for k in range(14, -1, -1)])  # of s^2, as `log_of_ratio`
-MOST_SHAPE = 1e12  # of a gamma distribution; a std below mean / 1e6 is taken to be that
+MOST_SHAPE = 1e12  # of a gamma distribution; a std below mean / 1e6 counts as mean / 1e6
 STEPS, REACH = 4096, 10.0  # of the table of Student's t, by asinh(|z|)
 
-HIGHEST = 8.5  # mean / std before the truncation at 0, from which that changes no digit
+HIGHEST = 8.5  # mean / std before the truncation at 0; from here the truncation changes no digit
 
 
 class Scoring(NamedTuple):
-    """What the kernel needs to score a distribution; L levels.
+    """Constants and tables that score a distribution; L levels.
 
-    family, parameter : as of `Distribution`. first, per_unit : the first place of the table, and its steps in a unit.
-    table : float64 (steps + 1, 1 + 2 L, 2), values and slopes by step of: what the family needs, then the lower and
-    the upper end of each level, as distance from the mean in std. half_width, penalty : float64 (L), h_p and
-    2 / (1 - p). constants : of Student's t of std 1: its density at 0, half its mean difference, log of the first.
+    family, parameter : as in `Distribution`. first, per_unit : first place of the table, and steps per unit.
+    table : float64 (steps + 1, 1 + 2 L, 2), values and slopes at each step. The columns are one function of the family,
+    then the lower and upper end of each level, as distance from the mean in std. half_width, penalty : float64 (L),
+    h_p and 2 / (1 - p). constants : for Student's t of std 1: density at 0, half the mean difference, log of the
+    density at 0.
     """
 
     family: int
@@ -109,7 +110,7 @@ class Scoring(NamedTuple):
 
 @inlined_fused
 def exp_of(x):
-    """Return exp(x), which is held between exp(-700) and exp(700)."""
+    """Return exp(x), limited to the range from exp(-700) to exp(700)."""
     return exp_below_zero(min(x, LARGEST_EXPONENT))
 
 
@@ -144,9 +145,9 @@ def share_below(z):
 
 @inlined_fused
 def lognormal(shift, mean, variance, truth):
-    """PIT, CRPS and NLL of a log-normal X + shift; its median, and the std of its logarithm.
+    """Return PIT, CRPS and NLL of a log-normal X + shift, its median, and the std of its logarithm.
 
-    exp of half the square of that std is the root of 1 + variance / mean^2, which spares exponentials.
+    For this std s, exp(s^2 / 2) = sqrt(1 + variance / mean^2), which avoids exponentials.
     """
     m, y = mean + shift, truth + shift
     relative = variance / (m * m)
@@ -167,7 +168,7 @@ def lognormal(shift, mean, variance, truth):
 
 @inlined_fused
 def truncated(ratio, mean, variance, truth):
-    """PIT, CRPS and NLL of a normal distribution truncated at 0; ratio : its mean / std before the truncation."""
+    """Return PIT, CRPS and NLL of a normal distribution truncated at 0; ratio : mean / std before the truncation."""
     bell = exp_below_zero(-0.5 * ratio * ratio)
     share = share_beyond(ratio, bell)
     share = share if ratio < 0 else 1.0 - share
@@ -188,7 +189,7 @@ def truncated(ratio, mean, variance, truth):
 
 @inlined_fused
 def squared_moments(mean, variance):
-    """Mean and variance of the normal N of which the square has this mean and variance."""
+    """Return the mean and variance of the normal N whose square has this mean and variance."""
     away = mean * mean - 0.5 * variance
     square = math.sqrt(max(away, 0.0))
     return math.sqrt(square), 0.5 * variance / (mean + square)
@@ -196,7 +197,7 @@ def squared_moments(mean, variance):
 
 @inlined_fused
 def squared(mean, variance, truth):
-    """PIT, CRPS and NLL of the square of a normal N."""
+    """Return PIT, CRPS and NLL of the square of a normal N."""
     m, v = squared_moments(mean, variance)
     s, y, inside = math.sqrt(v), max(truth, 0.0), truth > 0
     root = math.sqrt(y)
@@ -230,10 +231,10 @@ def beyond_one(ratio):
 
 @inlined_fused
 def gamma_share(shape, x):
-    """Share of a gamma distribution of this shape and scale 1 below x > 0, and x^shape exp(-x) / Gamma(shape + 1).
+    """Return the gamma distribution function (scale 1) at x > 0, and x^shape exp(-x) / Gamma(shape + 1).
 
-    The logarithm of the second comes third; it is known also where the number is too small. The share of a shape that
-    is larger by 20 follows from Temme's uniform expansion, and the rest is a finite sum.
+    Temme's uniform expansion gives the function for shape + 20; the difference is a finite sum. The logarithm of the
+    second number comes third; it is exact also where the number underflows.
     """
     raised, product, total = shape + SHIFT, 1.0, 1.0
     for j in range(SHIFT, 0, -1):
@@ -260,7 +261,7 @@ def gamma_share(shape, x):
 
 @inlined_fused
 def gamma(mean, variance, truth):
-    """PIT, CRPS and NLL of a gamma distribution."""
+    """Return PIT, CRPS and NLL of a gamma distribution."""
     shape = min(mean * mean / variance, MOST_SHAPE)
     scale, inside = mean / shape, truth > 0
     x = max(truth / scale, SMALLEST)
@@ -279,14 +280,14 @@ def gamma(mean, variance, truth):
 
 @inlined_fused
 def student_place(mean, variance, truth):
-    """Place in the table of Student's t, asinh(|z|)."""
+    """Return the place in the table of Student's t, asinh(|z|)."""
     size = abs(truth - mean) / math.sqrt(variance)
     return log_of(size + math.sqrt(1.0 + size * size))
 
 
 @inlined_fused
 def student(scoring, beyond, mean, variance, truth):
-    """PIT, CRPS and NLL of Student's t, of which that share lies beyond |z|."""
+    """Return PIT, CRPS and NLL of Student's t; beyond : its probability beyond |z|."""
     degrees, std = scoring.parameter, math.sqrt(variance)
     z = (truth - mean) / std
     size = abs(z)
@@ -301,13 +302,13 @@ def student(scoring, beyond, mean, variance, truth):
 
 @inlined_fused
 def truncated_place(mean, variance):
-    """Place in the table of a truncated normal distribution."""
+    """Return the place in the table of a truncated normal distribution."""
     return log_of(max(mean * mean / variance - 1.0, SMALLEST))
 
 
 @inlined_fused
 def step_of(scoring, place):
-    """Step of the table in which a place lies, and how far from its start in steps."""
+    """Return the step of the table that contains a place, and the distance from its start in steps."""
     away = min(max((place - scoring.first) * scoring.per_unit, 0.0), scoring.table.shape[0] - 1.0)
     step = min(np.int32(away), np.int32(scoring.table.shape[0] - 2))
     return step, away - step
@@ -324,21 +325,21 @@ def interpolated(table, step, t, column):
 
 @inlined_fused
 def truncated_ratio(scoring, mean, variance):
-    """Mean / std, before the truncation at 0, of the normal distribution of which the rest has these moments."""
+    """Return mean / std before the truncation at 0, from the moments after the truncation."""
     found, far = looked_up(scoring, truncated_place(mean, variance)), mean / math.sqrt(variance)
     return far if far > HIGHEST else found
 
 
 @inlined_fused
 def looked_up(scoring, place):
-    """Return what the first column of the table has at a place."""
+    """Return the value of the first column of the table at a place."""
     step, t = step_of(scoring, place)
     return interpolated(scoring.table, step, t, 0)
 
 
 @inlined_fused
 def scores_of(scoring, mean, variance, truth):
-    """PIT, CRPS and NLL of one pixel."""
+    """Return PIT, CRPS and NLL of one pixel."""
     if scoring.family == LOGNORMAL:
         return lognormal(scoring.parameter, mean, variance, truth)[:3]
     if scoring.family == TRUNCATED:
@@ -353,7 +354,7 @@ def scores_of(scoring, mean, variance, truth):
 
 @inlined_fused
 def place_of(scoring, mean, variance):
-    """Place of one pixel in the table."""
+    """Return the place of one pixel in the table."""
     if scoring.family == TRUNCATED:
         return truncated_place(mean, variance)
     if scoring.family == SQUARED:
@@ -368,7 +369,7 @@ def place_of(scoring, mean, variance):
 
 @inlined_fused
 def ends_of(scoring, level, mean, variance):
-    """Lower and upper end of the central interval of a level, by its number, of one pixel."""
+    """Return the lower and upper end of the central interval of one pixel; level : number of the level."""
     if scoring.family == LOGNORMAL:
         _, _, _, median, scale = lognormal(scoring.parameter, mean, variance, mean)
         factor = exp_of(scoring.half_width[level] * scale)
@@ -402,7 +403,7 @@ def add_distribution(n, scratch, scoring, lattice, cells, cell):
 
 @inlined_reordered
 def _sums_of_scores(n, scratch):
-    """Weighted sums of CRPS, NLL, PIT - 1/2 and the square of that."""
+    """Return weighted sums of CRPS, NLL, PIT - 1/2 and (PIT - 1/2)^2."""
     crps, nll, first, second, weighted = 0.0, 0.0, 0.0, 0.0, len(scratch.weight) > 0
     for i in range(n):
         w, away = scratch.weight[i] if weighted else 1.0, scratch.pit[i] - 0.5
@@ -415,7 +416,7 @@ def _sums_of_scores(n, scratch):
 
 @inlined_reordered
 def _sums_of_ends(n, scratch):
-    """Weighted sums of the width of an interval, and of what the truth lies outside."""
+    """Return weighted sums of the width of an interval, and of the distance of the truth outside it."""
     width, missed, weighted = 0.0, 0.0, len(scratch.weight) > 0
     for i in range(n):
         w, low, high = scratch.weight[i] if weighted else 1.0, scratch.low[i], scratch.high[i]
@@ -427,9 +428,9 @@ def _sums_of_ends(n, scratch):
 
 @inlined_fused
 def _fill_places(n, scratch, scoring):
-    """Fill in the place of each pixel in the table, and what its first column has there, which `_fill` needs.
+    """Fill in the place of each pixel in the table, and the first column at this place, for `_fill`.
 
-    Each loop does one thing, as loops that look up do not use the lanes.
+    Each loop does one thing, because loops with look-ups do not use vector instructions.
     """
     mean, variance, truth, place = scratch.mean, scratch.variance, scratch.truth, scratch.high
     if scoring.family == LOGNORMAL:
@@ -448,7 +449,7 @@ def _fill_places(n, scratch, scoring):
 
 @inlined
 def _fill(n, scratch, scoring):
-    """Fill in PIT, CRPS and NLL of the pixels in the buffers; a loop for each family, which then uses the lanes."""
+    """Fill in PIT, CRPS and NLL of the pixels; each family has its own loop, which uses vector instructions."""
     if scoring.family == LOGNORMAL:
         _fill_lognormal(n, scratch, scoring)
     elif scoring.family == TRUNCATED:
@@ -499,7 +500,7 @@ def _fill_squared(n, scratch):
 
 @inlined
 def _moments(scratch, i):
-    """Mean, variance and truth of a pixel."""
+    """Return the mean, variance and truth of a pixel."""
     return np.float64(scratch.mean[i]), np.float64(scratch.variance[i]), np.float64(scratch.truth[i])
 
 
@@ -531,7 +532,7 @@ def pixel_scores(scoring: Scoring, mean: Floats, variance: Floats, truth: Floats
 
 @compiled
 def pixel_ends(scoring: Scoring, level: int, mean: Floats, variance: Floats) -> tuple[Floats, Floats]:
-    """Return the ends of the central interval of a level, by its number, of pixels, float64 (pixels) each."""
+    """Return the ends of the central interval of pixels, float64 (pixels) each; level : number of the level."""
     low, high = np.empty(len(mean)), np.empty(len(mean))
     for i in range(len(mean)):
         low[i], high[i] = ends_of(scoring, level, mean[i], variance[i])
@@ -540,9 +541,9 @@ def pixel_ends(scoring: Scoring, level: int, mean: Floats, variance: Floats) -> 
 
 @lru_cache(maxsize=16)
 def scoring_of(distribution: Distribution, levels: tuple[float, ...]) -> Scoring | None:
-    """Return what the kernel needs to score a distribution at these levels; None for the normal one.
+    """Return the constants and tables that score a distribution; None for the normal distribution.
 
-    Of levels of central intervals, between 0 and 1.
+    levels : of central intervals, between 0 and 1.
     """
     if distribution.is_normal:
         return None
@@ -590,14 +591,14 @@ def _truncated_place(ratio: Floats) -> Floats:
 
 
 def _quantiles(below: Floats, above: Floats) -> Floats:
-    """Return the standard normal quantiles with these probabilities below and above, the smaller of which counts."""
+    """Return standard normal quantiles from the probability below or above, whichever is smaller."""
     pairs = zip(below.tolist(), above.tolist(), strict=True)
     normal = NormalDist()
     return np.array([normal.inv_cdf(low) if low < high else -normal.inv_cdf(high) for low, high in pairs])
 
 
 def _squared_table(ends: Sequence[float], parameter: float) -> Table:  # noqa: ARG001  others have one
-    """Return the table by std / (std + mean) of the normal N of which this is the square: the quantiles."""
+    """Return the table by std / (std + mean) of the normal N whose square this is: the quantiles."""
     place = np.linspace(0, 1, NODES + 1)
     with np.errstate(divide="ignore"):
         ratio = np.minimum((1 - place) / place, 2.0**60)
@@ -671,7 +672,7 @@ def _student_table(ends: Sequence[float], degrees: float) -> Table:
 
 
 def _place_of_share(beyond: Floats, share: float) -> float:
-    """Return the place, in steps, beyond which that share lies, by bisection of the interpolating cubic."""
+    """Return the place, in steps, beyond which this share lies, by bisection of the interpolating cubic."""
     values = beyond[:, np.newaxis]
     table = np.stack([values, slopes(values)], axis=-1)
     low, high = 0.0, float(len(beyond) - 1)

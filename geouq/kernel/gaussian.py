@@ -272,7 +272,7 @@ def _log_sum_weighted(n, scratch):
 
 @inlined
 def _find_rows(n, scratch, lattice, placed):
-    """From lattice cells to buckets of z, or of PIT; pixels beyond the end go to the last row of each table."""
+    """Find buckets of z or PIT from lattice cells; pixels beyond the end go to the last row of each table."""
     bucket, keys, first, threshold = scratch.bucket, scratch.key, lattice.first, lattice.threshold
     for i in range(n):
         cell = np.uint64(bucket[i])

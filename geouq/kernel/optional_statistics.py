@@ -79,7 +79,7 @@ def add_grouped(
 ) -> None:
     """Count each valid pixel of a box under its value in another raster, by how many intervals do not hold its truth.
 
-    values : as the pixels, NaN where a pixel belongs to no group. place : number of the grouping. scoring : as of
+    values : as the pixels, NaN where a pixel belongs to no group. place : number of the grouping. scoring : as in
     `sweep_boxes`.
     """
     top, left, bottom, right = box

@@ -55,7 +55,7 @@ def sweep_boxes(
 
     columns : columns of the window. boxes : int64 (boxes, 5), first row and column, and those behind the last, in the
         window, at most `SQUARE` rows; and the column of pixels within the group where the box begins. across : cells in
-        a row of the group. scoring : how pixels are scored, with a lattice of PIT; None of normal distributions.
+        a row of the group. scoring : how pixels are scored, with a lattice of PIT; None for normal forecasts.
     """
     limits = stored_limits(pixels.mean, pixels.variance, pixels.truth, nodata)
     for b in range(len(boxes)):
@@ -134,7 +134,7 @@ def _square_over(total, weight):
 def _flush_z(found, lattice, scratch, cells, cell, totals, scoring):
     """Read CRPS, NLL, interval scores and counts of a cell off its buckets, and clear them.
 
-    With a scoring, all but the counts is there already.
+    With a scoring, only the counts are read.
     """
     bins, crps, pit, pit_square = scratch.bins, 0.0, 0.0, 0.0
     for i in range(bins.shape[1]):
@@ -158,7 +158,7 @@ def _flush_z(found, lattice, scratch, cells, cell, totals, scoring):
 
 @inlined
 def _add_scores(lattice, bins, cells, cell):
-    """Add NLL and interval scores of a cell; bins : as of `Scratch`."""
+    """Add NLL and interval scores of a cell; bins : as in `Scratch`."""
     _, errors, stds = bins
     squares = cells.products[cell, ZZ] + _square_over(cells.sums[cell, Z], cells.weight[cell])
     cells.sums[cell, NLL] = 0.5 * (cells.weight[cell] * LOG_2PI + cells.sums[cell, NLL] + squares)

@@ -87,7 +87,7 @@ def z_lattice(levels: Sequence[float]) -> ZLattice:
 
 
 def pit_lattice(levels: Sequence[float]) -> ZLattice:
-    """Return the same tables for counting PIT, with the same edges: as `z_lattice`, with PIT for z, and no scores.
+    """Return the tables of `z_lattice` for counts of PIT instead of z, with the same edges and without scores.
 
     Raises ConfigError if two edges are too close together.
     """
@@ -98,7 +98,7 @@ def pit_lattice(levels: Sequence[float]) -> ZLattice:
 
 
 def pit_cell(pit: Floats, per_unit: float) -> Ints:
-    """Return the lattice cell of each PIT; the kernel computes it alike."""
+    """Return the lattice cell of each PIT; the kernel computes the same."""
     return (np.clip(pit, 0, np.nextafter(1, 0)) * per_unit).astype(np.int64)
 
 
@@ -142,7 +142,7 @@ def _lattice(
 
 
 def _coarsest(thresholds: Floats, levels: Sequence[float], cell_of: Cells, per_unit: int, finest: int) -> int:
-    """Return the number of cells in a unit, a power of two, such that no cell holds two edges."""
+    """Return the number of cells per unit, a power of two, so that no cell contains two edges."""
     while len(np.unique(cell_of(thresholds, per_unit))) < len(thresholds):
         per_unit *= 2
         if per_unit > finest:

@@ -104,9 +104,9 @@ def _writer(tile: Tile, name: str, folder: Path, tags: Mapping[str, str]) -> Abs
 def _forecast(
     pixels: VariableWindow, level: float | None, distribution: Distribution
 ) -> tuple[Forecast, NDArray[np.int8]]:
-    """Return the valid pixels of one variable of a window, and of each pixel why it does not count, or -1.
+    """Return the valid pixels of one variable in a window, and for each pixel the reason code, -1 if valid.
 
-    level : of the interval that the forecast gives.
+    level : level of the given interval.
     """
     reasons = classify(pixels.mean, pixels.variance, pixels.truth, pixels.status, pixels.nodata)
     counts = reasons < 0

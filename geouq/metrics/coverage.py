@@ -31,7 +31,7 @@ Floats = NDArray[np.float64]
 def coverage(summary: Summary, level: float) -> Floats:
     """Share of |z| <= h_p; unit 1, ideal the level, below it errors are larger than predicted.
 
-    Of distributions other than the normal one, the share of PIT within level / 2 of 1/2.
+    For other distributions, the share of PIT within level / 2 of 1/2.
     """
     if level == summary.given:
         return 1 - coverage_above(summary, level) - coverage_below(summary, level)

@@ -1,6 +1,6 @@
 """Proper scores: a forecaster does best by saying what it believes. All are means over pixels; lower is better.
 
-Brier scores judge the forecasts that the truth exceeds a threshold: of normal ones, P(y > t) = Phi((mean - t) / std).
+Brier scores judge the forecasts that the truth exceeds a threshold: for normal ones, P(y > t) = Phi((mean - t) / std).
 """
 
 import numpy as np
@@ -126,7 +126,7 @@ def _scaled(summary: Summary, threshold: float) -> tuple[Floats, Floats]:
 def nll(summary: Summary) -> Floats:
     """Negative log-likelihood; unit 1 (of log density), lower is better.
 
-    Of normal forecasts, 1/2 log(2 pi v) + e^2 / (2 v); infinite where another distribution excludes a truth.
+    For normal forecasts, 1/2 log(2 pi v) + e^2 / (2 v); infinite if another distribution excludes the truth.
     """
     return summary.moments.mean("nll")
 
@@ -145,7 +145,7 @@ def nll(summary: Summary) -> Floats:
 def crps(summary: Summary) -> Floats:
     """Continuous ranked probability score; in the variable's unit, lower is better.
 
-    Gneiting and Raftery 2007; that of normal forecasts is summed to within 5e-9 of the std at any pixel.
+    Gneiting and Raftery 2007; sums for normal forecasts are accurate to 5e-9 of the std at each pixel.
     """
     return summary.moments.mean("crps")
 

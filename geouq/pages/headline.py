@@ -283,7 +283,7 @@ def _answer(whole: Mapping[str, Verdict], regions: Sequence[tuple[str, str, Verd
 
 
 def _answer_with_empty(whole: Mapping[str, Verdict], regions: Sequence[tuple[str, str, Verdict]]) -> tuple[Tone, str]:
-    """Return the same for variables of which some may have no pixel."""
+    """Return the tone and the sentence of `_answer`; some variables may have no valid pixel."""
     empty = [name for name, one in whole.items() if one.is_empty]
     if not whole:
         return "open", "There is no verdict: nothing could be judged."

@@ -27,7 +27,7 @@ class Checked:
     problems : tuple of str
         Tiles that cannot be evaluated, and why.
     findings : tuple of str
-        Findings of the input checks: in a sample of the pixels if `deep`, else in those of the table of layers.
+        Findings of the input checks: in a larger sample if `deep`, otherwise in the pixels of the table of layers.
     sample : str
         Which pixels the input checks have read; "" unless `deep`.
     failures : tuple of Failure
@@ -52,7 +52,7 @@ def check(
 ) -> Checked:
     """Check a configuration and the headers of all rasters, as `geouq check` does.
 
-    The pixels of one window are read for the table of layers, and examined; of more where no pixel has all layers.
+    One window is read for the table of layers and examined. If no pixel has all layers, more windows are read.
 
     Parameters
     ----------

@@ -35,7 +35,7 @@ def evaluate(swept: Swept, shared: Helpers) -> Evaluated:
 
 
 def nothing_evaluated(verdicts: Mapping[Place, Verdict], tiles: int) -> list[Failure]:
-    """Return a failure if tiles were read and no pixel of them counts; tiles that failed are failures themselves."""
+    """Return a failure if tiles were read but have no valid pixel; failed tiles have failures of their own."""
     if not tiles or not are_empty(verdicts):
         return []
     message = (

@@ -74,7 +74,7 @@ def working(job: Job) -> Iterator[Workers]:
             try:
                 yield Workers(pool, exits)
             finally:
-                remove_leftovers(job.folder)  # of workers that ended while they wrote
+                remove_leftovers(job.folder)  # of workers that stopped during a write
     job.reporter.say(resources(job.begun.seconds))
 
 

@@ -15,7 +15,7 @@ from geouq.core.grid import SQUARE, Grid, Window, known_crs, same_grid, why_not_
 from geouq.rasters.raster import Aligned, Raster
 
 VALID_SHARE = 0.5
-LEAST_AVERAGED, MOST_INTERPOLATED, MOST_ALIGNED = 0.9, 1.5, 1 << 20  # pixels of the file in one of the grid
+LEAST_AVERAGED, MOST_INTERPOLATED, MOST_ALIGNED = 0.9, 1.5, 1 << 20  # pixels of the file in one pixel of the grid
 HALF_TURN = 180.001  # degrees
 MARGIN = 2  # pixels of the file around a window, which neighbours are taken from
 DENSE = 21  # points along each side of a window, whose curves in another CRS they follow
@@ -117,7 +117,7 @@ def _aligned(raster: Raster, mean: Raster, own: LayerFile, layer: str) -> Raster
 
 
 def _problem_of_pixels(method: Alignment, within: float) -> str:
-    """Return why so many pixels of a file in one of the grid do not fit a method; '' where they do."""
+    """Return why a method does not suit this number of file pixels in a grid pixel; '' if it does."""
     if method == AVERAGED and within < LEAST_AVERAGED:
         return "has larger pixels than {mean}, so that there is nothing to average; write nearest or bilinear"
     if method == "bilinear" and within > MOST_INTERPOLATED:
@@ -128,7 +128,7 @@ def _problem_of_pixels(method: Alignment, within: float) -> str:
 
 
 def _problem_of_turn(grid: Grid, source: Grid) -> str:
-    """Return what is wrong if one of two grids has longitudes beyond 180 degrees and the other one has not."""
+    """Return the problem if only one of two grids has longitudes beyond 180 degrees."""
     beyond = [own for own in (grid, source) if own.crs and known_crs(own.crs).is_geographic]
     turned = [_bounds(own)[2] > HALF_TURN for own in beyond]
     if not any(turned) or (len(turned) == 2 and all(turned)):

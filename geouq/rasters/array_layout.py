@@ -14,7 +14,7 @@ from geouq.core.errors import DataError
 SHOWN = 5  # labels in a message
 DEEP = 256 << 20  # bytes that are kept of decoded chunks which hold several steps
 LEAD, LEVEL, TIME = "lead", "level", "time"
-CLOSE = 1e-6  # relative difference of two numbers that are one label
+CLOSE = 1e-6  # relative difference below which two numbers are one label
 SECONDS = {"s": 1, "min": 60, "h": 3600, "d": 86_400}  # of a unit of leads
 DURATION = re.compile(r"(-?\d+(?:\.\d+)?) ?(s|min|h|d)", re.IGNORECASE)
 SEASONS = ("DJF", "MAM", "JJA", "SON")

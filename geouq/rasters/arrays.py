@@ -54,7 +54,7 @@ def open_array(path: str) -> tuple[xr.Dataset, xr.Variable]:
 
 
 def arrays_in_file(file: str) -> dict[str, xr.Variable]:
-    """Return the arrays of a file or a store by their names, without those in groups; DataError where it has none."""
+    """Return the arrays of a file or a store by name, without groups; raise DataError if there are none."""
     with explained_array(file):
         return {str(name): array.variable for name, array in _open(file, None).data_vars.items()}
 

@@ -101,7 +101,7 @@ class Tile:
 
     @property
     def distributions(self) -> dict[str, Distribution]:
-        """Return the distribution that mean and variance of each variable stand for."""
+        """Return the distribution that mean and variance of each variable describe."""
         return {variable.name: variable.distributed for variable in self.variables}
 
     @cached_property
@@ -196,7 +196,7 @@ def find_tiles(experiment: Experiment, workers: int | None = None) -> Catalog:
     """
     if isinstance(experiment.data, FormData) and (problems := _problems_of_form(experiment, experiment.data)):
         raise config_error(problems)
-    requests_per_host()  # one message if it is wrong, before any tile fails
+    requests_per_host()  # one message for a wrong limit, before any tile fails
     experiment = with_members(experiment)
     sources = sources_of(experiment)
     if problems := sources.problems() + unknown_tiles(experiment, sources.names):
@@ -234,7 +234,7 @@ def _cut(tiles: list[Tile], experiment: Experiment, cut: TileCut) -> list[Tile]:
         squares = [(tile, *square) for tile in tiles for square in squares_of(tile.grid, cut)]
     except DataError as error:
         raise config_error([experiment.problem("tiles", message=str(error))]) from None
-    if has_arrays(experiment):  # names are those of steps
+    if has_arrays(experiment):  # tiles are named after steps
         return [tile.part(name, window) for tile, name, window in squares if is_of(name, cut.names or (name,))]
     if squares and (problems := problems_of_names(experiment, {name for _, name, _ in squares})):
         raise config_error(problems)
@@ -328,7 +328,7 @@ def _in_units(tile: Tile, experiment: Experiment) -> Tile:
 
 
 def _origin(variable: Variable) -> tuple[str, ...]:
-    """Return the layers whose unit is that of a variable for which none is written."""
+    """Return the layers that give the unit of a variable without a configured unit."""
     return ORIGIN[1:] if variable.transform else ORIGIN
 
 

@@ -34,7 +34,7 @@ def gdal_library() -> Any:
         library.VSIFTellL.restype = ctypes.c_uint64
         library.VSIFTellL.argtypes = library.VSIFCloseL.argtypes = [ctypes.c_void_p]
         library.CPLPopErrorHandler.argtypes = library.CPLErrorReset.argtypes = []
-        library.CPLQuietErrorHandler  # noqa: B018  it is there
+        library.CPLQuietErrorHandler  # noqa: B018  AttributeError if it is missing
     except (OSError, AttributeError):
         return None
     return library
@@ -42,7 +42,7 @@ def gdal_library() -> Any:
 
 @contextmanager
 def without_reports() -> Iterator[None]:
-    """Let GDAL report no error of this thread, and leave none that rasterio would take for one of its own."""
+    """Silence errors of GDAL in this thread, and clear them, because rasterio would raise them later."""
     library = gdal_library()
     library.CPLPushErrorHandler(ctypes.cast(library.CPLQuietErrorHandler, ctypes.c_void_p))
     try:

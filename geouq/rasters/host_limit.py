@@ -1,6 +1,6 @@
-"""No more requests to a server at the same time than the environment allows.
+"""Limit the number of simultaneous requests to a server.
 
-A thread makes one request at a time where there is such a limit: GDAL's own requests in parallel are switched off.
+With a limit, a thread makes one request at a time: parallel requests of GDAL are switched off.
 """
 
 import os
@@ -21,9 +21,9 @@ _of_thread = threading.local()
 
 
 def requests_per_host() -> int | None:
-    """Return how many requests to a server may be under way at the same time; None without a limit.
+    """Return the largest number of simultaneous requests to a server; None without a limit.
 
-    Raises ConfigError where the environment says something else than a number.
+    Raises ConfigError if the environment variable is not a whole number of at least 1.
     """
     text = os.environ.get(REQUESTS_PER_HOST, "").strip()
     if not text:
@@ -36,12 +36,12 @@ def requests_per_host() -> int | None:
 
 
 def options_of_limit() -> dict[str, str]:
-    """Return GDAL's options with which a thread makes one request at a time; {} without a limit."""
+    """Return the options of GDAL for one request at a time in each thread; {} without a limit."""
     return dict(ONE_AFTER_ANOTHER) if os.environ.get(REQUESTS_PER_HOST, "").strip() else {}
 
 
 def host_of(name: str) -> str:
-    """Return the server of a file by GDAL's name of it; of a store without an address, its client.
+    """Return the server of a file from its GDAL name; for a store without an address, the client of GDAL.
 
     >>> host_of("/vsicurl/https://me:word@server:8000/a.tif"), host_of("/vsis3/bucket/a.tif")
     ('server:8000', '/vsis3')
@@ -53,7 +53,7 @@ def host_of(name: str) -> str:
 
 @contextmanager
 def in_turn(name: str) -> Iterator[None]:
-    """Wait until this thread may ask the server of a file; what it asks for in such a block needs no other turn."""
+    """Wait until this thread may send requests to the server of a file; nested blocks do not wait again."""
     limit = requests_per_host()
     if limit is None or getattr(_of_thread, "has_turn", False) or not (host := host_of(name)):
         yield

@@ -1,4 +1,4 @@
-"""Which members an ensemble has, where each is a file or a label of an array: what stands for {member}."""
+"""Find the members of an ensemble, the values of {member}: each is a file or a label of an array."""
 
 import glob
 import os

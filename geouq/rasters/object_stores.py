@@ -8,9 +8,9 @@ from geouq.rasters.remote_files import forget
 
 
 def names_in(folder: str, most: int = 0) -> list[str] | None:
-    """Return the names in a folder of an object store, as listed now; None if the store does not list them.
+    """Return the current names in a folder of an object store; None if the store does not list them.
 
-    most : number of names after which GDAL asks for no more; 0 for all.
+    most : number of names after which GDAL stops; 0 for all.
     """
     library = gdal_library()
     if library is None:

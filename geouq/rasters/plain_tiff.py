@@ -1,4 +1,4 @@
-"""TIFF files whose header follows from their tags alone: on this machine, or with all tags in their first bytes.
+"""Read TIFF headers from the tags alone, for local files and for files with all tags in their first bytes.
 
 GDAL and rasterio take about a millisecond to decode the CRS of a file. The tags are read without GDAL: files with the
 same tags have the same header, so that the CRS is decoded once for all of them.
@@ -100,7 +100,7 @@ def common_tags(path: str) -> bytes | None:
 
 
 def tags_in(file: BinaryIO) -> bytes | None:
-    """Return the tags of an open file as `common_tags` does; None also where the file is cut off before their end."""
+    """Return the tags of an open file as `common_tags` does; None also if the file ends before the tags do."""
     try:
         return _common_tags(file)
     except (OSError, ValueError, KeyError, IndexError, struct.error):
@@ -108,9 +108,9 @@ def tags_in(file: BinaryIO) -> bytes | None:
 
 
 def transform_in(content: bytes) -> Affine | None:
-    """Return the transform that the size of a pixel and one tie point give; None where the first tags are others.
+    """Return the transform from the pixel size and one tie point; None if the first tags are others.
 
-    It is the transform only where the tie point is the corner of a pixel, which other tags say.
+    The transform is right only if the tie point is the corner of a pixel; other tags show this.
     """
     try:
         order, is_big, place = _start(content)

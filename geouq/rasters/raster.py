@@ -186,7 +186,7 @@ class Aligned:
 
 
 class VariableFile(NamedTuple):
-    """The raster and the number of its band that hold one variable of a layer with a file for each variable."""
+    """The raster and band number of one variable, for a layer with a file for each variable."""
 
     variable: str
     raster: "Raster"
@@ -213,7 +213,7 @@ class Raster:
     rule : of a mask, which codes let a pixel count; None where all but 0 do.
     other_nodata : whether the configuration names another nodata, which GDAL does not write into absent blocks.
     aligned : of a raster that is brought to another grid, whose bands then hold float64 with NaN; else None.
-    parts : of a layer with a file for each variable, where each band comes from; its path then holds {variable}.
+    parts : source of each band if the layer has a file for each variable; the path then contains {variable}.
     """
 
     path: str
@@ -363,7 +363,7 @@ def read_header(path: str, drivers: Sequence[str] = DRIVERS) -> Raster:
 
 
 def _plain_on_server(path: str, drivers: Sequence[str]) -> PlainTiff | None:
-    """Return a TIFF file on a server that has no sidecars, and all tags in its first bytes; None for other files."""
+    """Return a TIFF file on a server without sidecars and with all tags in its first bytes; None for others."""
     if not set(drivers) <= set(OF_ONE_FILE):
         return None
     name = as_gdal_names_it(path)
@@ -381,7 +381,7 @@ def _plain_on_server(path: str, drivers: Sequence[str]) -> PlainTiff | None:
 
 
 def _from_first_bytes(plain: PlainTiff, path: str, drivers: Sequence[str]) -> Raster | None:
-    """Return the header of a file on a server from its first bytes, which hold all tags; None where they do not do."""
+    """Return the header of a file on a server from its first bytes; None if they are not enough."""
     if not plain.first:
         return None
     try:
@@ -390,7 +390,7 @@ def _from_first_bytes(plain: PlainTiff, path: str, drivers: Sequence[str]) -> Ra
                 return None
             raster = _described(source, path, (plain.stamp,), (), has_no_sidecars=True)
             return replace(raster, identity=plain.identity)
-    except (RasterioError, CPLE_BaseError, OSError):  # the long way finds the reason
+    except (RasterioError, CPLE_BaseError, OSError):  # GDAL then finds the reason
         return None
 
 
@@ -467,7 +467,7 @@ def _require_sidecars(raster: Raster, source: Any) -> None:
 
 @contextmanager
 def _stamped_and_opened(path: str, drivers: Sequence[str]) -> Iterator[tuple[Known, Any, bool]]:
-    is_alone = bool(alone_in_list(as_gdal_names_it(path)))  # first, as to list a folder lets GDAL forget its files
+    is_alone = bool(alone_in_list(as_gdal_names_it(path)))  # first: a list clears the cache of GDAL
     known = stamp_before_opening(path, named_by_none=set(drivers) <= set(OF_ONE_FILE))
     has_no_sidecars = False
     try:
@@ -685,13 +685,13 @@ def _changed(file: Stamp) -> ChangedError:
 
 
 _headers: dict[tuple[bytes, bool, tuple[str, ...]], Raster] = {}  # by tags, whether on a server, and drivers
-# those of files on servers whose transform is the one that GDAL gives: so it is for other files with the same tags
+# Files on servers whose tags give the same transform as GDAL. Other files with these tags have it too.
 _placed_by_tags: set[tuple[bytes, bool, tuple[str, ...]]] = set()
 
 
 @contextmanager
 def _opened_first(plain: PlainTiff) -> Iterator[str]:
-    """Yield the name by which GDAL opens a file; of one on a server, its first bytes as a file in memory."""
+    """Yield the name with which GDAL opens a file; for a file on a server, a file of its first bytes in memory."""
     if not plain.first:
         yield plain.stamp.path
         return
@@ -716,7 +716,7 @@ def _like_another(plain: PlainTiff, path: str, drivers: Sequence[str]) -> Raster
                 return None
             _require_possible(raster, source)
             return raster
-    except (RasterioError, CPLE_BaseError, OSError):  # the long way finds the reason
+    except (RasterioError, CPLE_BaseError, OSError):  # GDAL then finds the reason
         return None
 
 

@@ -32,7 +32,7 @@ USER = re.compile(r"(?<=://)[^/@?]*@")
 SETTLED = 2  # seconds: servers round times of change to a second, so a younger file may change within that second
 READ_WITH_IT = (".msk", ".aux.xml")  # masks; nodata, scales and names of bands
 ALLOWED = "CPL_VSIL_CURL_ALLOWED_EXTENSIONS"  # GDAL asks for no file whose name ends otherwise
-# options with which the environment says which files GDAL asks for
+# options of the environment that set which files GDAL requests
 DECIDED_BY_USER = ("GDAL_DISABLE_READDIR_ON_OPEN", ALLOWED, "CPL_VSIL_CURL_ALLOWED_FILENAME")
 
 
@@ -74,7 +74,7 @@ def version_of(path: str) -> tuple[int, int, str] | None:
 
 
 def version_in(answer: Answer) -> tuple[int, int, str] | None:
-    """Return what `version_of` does, of a part of a file."""
+    """Return the version of a part of a file, as `version_of` does."""
     return _version_in(answer.headers, str(answer.size))
 
 
@@ -119,9 +119,9 @@ def may_have_sidecars(path: str) -> bool:
 
 
 def first_part_of(name: str) -> Answer | None:
-    """Return the first bytes of a file on a server, as it is now; None where GDAL has to ask for it.
+    """Return the current first bytes of a file on a server; None if GDAL has to request them.
 
-    Raises OSError with the reason where the file is not there, or its server fails.
+    Raises OSError with the reason if the file does not exist or its server fails.
     """
     host = host_of(name)
     if not is_remote(name) or host in _left_to_gdal or any(option in os.environ for option in DECIDED_BY_USER):
@@ -136,7 +136,7 @@ def first_part_of(name: str) -> Answer | None:
     return None
 
 
-_left_to_gdal: set[str] = set()  # hosts that send whole files, or have them elsewhere
+_left_to_gdal: set[str] = set()  # hosts that send whole files, or redirect
 
 
 def exists(name: str) -> bool:

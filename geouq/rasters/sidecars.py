@@ -1,4 +1,4 @@
-"""Whether rasters on servers have sidecar files: from the list of their folder where there is one, or asked for each.
+"""Find out whether rasters on servers have sidecar files, from the list of the folder or by requests.
 
 A folder is listed once while the headers of a run are read. Stores list their keys; some web servers have a page with
 the names of the files in a folder.
@@ -20,8 +20,8 @@ from geouq.rasters.web_requests import is_there, page_at
 LISTED = re.compile(r"<title>\s*(?:Index of|Directory listing for)\s", re.IGNORECASE)  # Apache, nginx, lighttpd, Python
 LINK = re.compile(r"<a\s[^>]*?href=\"(?:\./)?([^\"/?#]+)\"", re.IGNORECASE)
 END = "</html>"
-NAMES_OF_REQUEST = 1000  # that a store lists
-WORTH = 30  # names that are listed for each raster: to ask for two sidecars in many threads takes as long
+NAMES_OF_REQUEST = 1000  # that a store lists in one request
+WORTH = 30  # listed names for each raster; two requests for sidecars in many threads take as long
 
 
 @dataclass
@@ -33,13 +33,13 @@ class _Folder:
 
 @dataclass(eq=False)
 class _Listings:
-    """Folders that were listed, each with no more than `most` names."""
+    """Listed folders, each with at most `most` names."""
 
     most: int
     folders: dict[str, _Folder] = field(default_factory=dict)
 
     def names_in(self, path: str) -> Collection[str] | None:
-        """Return the names in a folder; None where it is not listed, or has too many."""
+        """Return the names in a folder; None if it is not listed or has too many."""
         folder = self.folders.setdefault(path, _Folder())
         with folder.lock:
             if not folder.is_listed:
@@ -52,7 +52,7 @@ _in_use: list[_Listings] = []
 
 @contextmanager
 def folders_listed_once(rasters: int) -> Iterator[None]:
-    """List folders on servers instead of asking for each sidecar, as long as this lasts and that is quicker."""
+    """List folders on servers within this context, if this is faster than a request for each sidecar."""
     listings = _Listings(max(NAMES_OF_REQUEST, WORTH * rasters))
     _in_use.append(listings)
     try:
@@ -62,9 +62,9 @@ def folders_listed_once(rasters: int) -> Iterator[None]:
 
 
 def has_no_sidecars(name: str) -> bool:
-    """Return whether a server says that a raster has no sidecar files; False also where it does not say so clearly.
+    """Return whether a server shows that a raster has no sidecar files; False also if this is unclear.
 
-    An address with a query has none.
+    An address with a query has no sidecar files.
     """
     if "?" in name:
         return True
@@ -73,7 +73,7 @@ def has_no_sidecars(name: str) -> bool:
 
 
 def alone_in_list(name: str) -> bool | None:
-    """Return whether the list of its folder names a raster without sidecar files; None where it does not name it."""
+    """Return whether the folder list has the raster without sidecar files; None if it lacks the raster."""
     if not _in_use or not is_remote(name) or any(option in os.environ for option in DECIDED_BY_USER):
         return None
     folder, _, last = name.rpartition("/")
@@ -86,6 +86,6 @@ def _listed(folder: str, most: int) -> Collection[str] | None:
         names = names_in(folder, most)
         return None if names is None or len(names) >= most else frozenset(names)
     page = page_at(f"{folder}/")
-    if not LISTED.search(page) or not page.rstrip().lower().endswith(END):  # what is cut off may be a mask
+    if not LISTED.search(page) or not page.rstrip().lower().endswith(END):  # the missing end may name a mask
         return None
     return frozenset(unquote(html.unescape(link)) for link in LINK.findall(page))

@@ -1,4 +1,4 @@
-"""Where the files of each tile are: names of files that match patterns, STAC items, or a tile index."""
+"""Find the files of each tile: by patterns of file names, STAC items, or a tile index."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field

@@ -182,7 +182,7 @@ def _places(layout: ArrayLayout, step: Sequence[StepLabel]) -> dict[str, int] | 
 def with_step_regions(experiment: Experiment, catalog: "Catalog") -> Experiment:
     """Return the experiment with lists of tiles in the place of regions that follow from a dimension.
 
-    In lists of tiles, the name of a file or square of several steps becomes the names of its steps.
+    Lists of tiles may name a file or square of several steps; the names of its steps replace it.
 
     Raises ConfigError where no tile has that dimension, or a name is one of another region.
     """
@@ -210,6 +210,7 @@ def _with_steps_in_lists(experiment: Experiment, tiles: Sequence["Tile"]) -> Exp
         return experiment
 
     def of_steps(names: Sequence[str]) -> tuple[str, ...]:
+        """Return the names of tiles, with each file or square of several steps replaced by its steps."""
         return tuple(dict.fromkeys(step for name in names for step in steps.get(name, [name])))
 
     regions = {key: of_steps(own) if isinstance(own, tuple) else own for key, own in experiment.regions.items()}
@@ -219,7 +220,7 @@ def _with_steps_in_lists(experiment: Experiment, tiles: Sequence["Tile"]) -> Exp
 
 
 def name_without_step(tile: "Tile") -> str:
-    """Return the name of the file or square that a step is of; "" where there is no such name."""
+    """Return the name of the file or square of a step; "" if it has no such name."""
     whole = tile.name.removesuffix("_" + "_".join(step.label.name for step in tile.labels))
     return whole if tile.labels and whole != tile.name else ""
 

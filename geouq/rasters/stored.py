@@ -136,7 +136,7 @@ def _by_scale(layer: str, variables: Sequence[Variable]) -> tuple[list[Variable]
 def _notes_on_transformed(
     layer: str, raster: Raster, variables: Sequence[Variable], *, is_written: bool
 ) -> Iterator[str]:
-    """Yield a note where a file gives a unit of transformed values; DataError where the configuration does."""
+    """Yield a note if a file gives a unit of transformed values; raise DataError if the configuration does."""
     for variable in variables:
         number = number_of_band(raster, layer, variable)
         unit = raster.bands[number - 1].units if number <= len(raster.bands) else ""

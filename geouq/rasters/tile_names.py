@@ -34,7 +34,7 @@ UNLISTED = (
 
 
 def patterns_of_variables(pattern: str, experiment: Experiment) -> list[str]:
-    """Return the pattern of each variable where {variable} stands for its name; else the pattern alone."""
+    """Return the pattern of each variable if the pattern contains {variable}; otherwise the pattern alone."""
     if VARIABLE not in pattern:
         return [pattern]
     return [pattern.replace(VARIABLE, variable.name) for variable in experiment.variables or ()]
@@ -132,7 +132,7 @@ def problems_without_files(
 
 
 def _without_files(pattern: str, experiment: Experiment) -> str:
-    """Return the pattern of the first variable that matches no file; as it is where all variables have some."""
+    """Return the pattern of the first variable without a file; the pattern unchanged if all have files."""
     for own in patterns_of_variables(pattern, experiment):
         if not (match_names(own, hidden=True) if TILE in own else Path(file_in_name(own)).exists()):
             return own

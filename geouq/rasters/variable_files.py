@@ -11,12 +11,12 @@ from geouq.rasters.stored import as_written
 
 
 def raster_of_variables(experiment: Experiment, layer: str, path: str) -> Raster:
-    """Return the raster of a layer of a tile, in whose path {variable} stands for the names of variables.
+    """Return the raster of a layer of a tile, whose path contains {variable}.
 
     Raises
     ------
     DataError
-        If a file cannot be read, has several bands of which none is named, or the files lie on different grids.
+        If a file cannot be read, if it has several bands and none is named, or if the grids of the files differ.
     """
     written, drivers = experiment.settings.get(layer), experiment.drivers
     parts = [
@@ -32,7 +32,7 @@ def raster_of_variables(experiment: Experiment, layer: str, path: str) -> Raster
 
 
 def _part(variable: Variable, layer: str, raster: Raster, written: LayerFile | None) -> VariableFile:
-    """Return the file of one variable and its band: the one that is written, or the only one."""
+    """Return the file of one variable and its band: the configured band, or the only one."""
     if written is not None and written.select is not None:
         raster = as_written(raster, layer, LayerFile(path=raster.path, select=written.select))
     if raster.array is not None:

@@ -1,8 +1,8 @@
-"""Requests of our own to web servers: for the first bytes of a file, or for one byte to see whether it exists.
+"""Request the first bytes of a file on a web server, or one byte to see whether the file exists.
 
-GDAL takes one request for the size of a file on a web server and another one for its first bytes.
-These here go through GDAL's client for HTTP, so that its options for retries, time limits, proxies and credentials
-hold. Each thread keeps its connection. What is answered otherwise than expected is left to GDAL.
+GDAL makes one request for the size of a file on a web server, and another one for its first bytes. The requests of
+this module use the HTTP client of GDAL, so that its options for retries, time limits, proxies and credentials apply.
+Each thread keeps its connection. GDAL reads the file if an answer is not as expected.
 """
 
 import ctypes
@@ -15,8 +15,8 @@ from dataclasses import dataclass
 from geouq.rasters.gdal_library import gdal_library, without_reports
 
 FIRST = 1 << 14  # bytes, as many as GDAL reads first
-MOST = 1 << 20  # bytes of an answer; a server that sends whole files instead is left to GDAL
-MOST_OF_PAGE = 1 << 26  # bytes: names of a folder
+MOST = 1 << 20  # bytes of an answer; GDAL reads from servers that send whole files
+MOST_OF_PAGE = 1 << 26  # bytes of the page of a folder
 PLAIN = re.compile(r"/vsicurl/(https?://[^\s]+)")
 CODE = re.compile(r"HTTP error code : (\d+)")
 RANGE = re.compile(r"bytes 0-(\d+)/(\d+)")
@@ -27,7 +27,7 @@ BUSY = (429, 500, 502, 503, 504)  # GDAL repeats requests after these answers
 
 @dataclass(frozen=True)
 class Answer:
-    """What a server answers: a code, or 0 and an error; headers by their names in lower case."""
+    """The answer of a server: a code, or 0 and an error; headers by their names in lower case."""
 
     code: int
     error: str
@@ -36,7 +36,7 @@ class Answer:
 
     @property
     def is_part(self) -> bool:
-        """Return whether it holds the first bytes of a file, all that it claims to hold, and as they are stored."""
+        """Return whether the answer has the first bytes of a file, complete and as they are stored."""
         found = RANGE.fullmatch(self.headers.get("content-range", ""))
         is_changed = "location" in self.headers or "content-encoding" in self.headers
         is_whole = found is not None and len(self.content) == int(found[1]) + 1
@@ -44,17 +44,17 @@ class Answer:
 
     @property
     def size(self) -> int:
-        """Return the bytes of the whole file, of a part of which this is the answer."""
+        """Return the number of bytes of the whole file."""
         return int(self.headers["content-range"].rpartition("/")[2])
 
     @property
     def is_failure(self) -> bool:
-        """Return whether the server failed, each time that it was asked."""
+        """Return whether the server failed at every attempt."""
         return self.code in BUSY or (not self.code and bool(PASSING.search(self.error)))
 
     @property
     def reason(self) -> str:
-        """Return why there is no content, as GDAL says it of a raster."""
+        """Return why there is no content, in the words of GDAL."""
         return f"HTTP response code: {self.code}" if self.code else f"CURL error: {self.error}"
 
 
@@ -71,7 +71,7 @@ class _Result(ctypes.Structure):
 
 
 def answer_for(name: str, most: int = FIRST) -> Answer | None:
-    """Ask for the first bytes of a file, by GDAL's name of it; None for a file that GDAL alone can ask for."""
+    """Request the first bytes of a file by its GDAL name; None if only GDAL can request the file."""
     found = PLAIN.fullmatch(name)
     if not found or gdal_library() is None:
         return None
@@ -79,17 +79,17 @@ def answer_for(name: str, most: int = FIRST) -> Answer | None:
 
 
 def is_there(name: str) -> bool | None:
-    """Return whether a file exists; None where the answer leaves that open."""
+    """Return whether a file exists; None if the answer does not show it."""
     answer = answer_for(name, 1)
     if answer is None:
         return None
-    if answer.code in (403, ABSENT, 410):  # as GDAL takes them
+    if answer.code in (403, ABSENT, 410):  # absent, as for GDAL
         return False
     return True if answer.is_part else None
 
 
 def page_at(name: str) -> str:
-    """Return the text at an address on a web server, by GDAL's name of it; '' where there is none."""
+    """Return the text at an address on a web server by its GDAL name; '' if there is none."""
     found = PLAIN.fullmatch(name)
     if not found or gdal_library() is None:
         return ""

@@ -61,7 +61,7 @@ def variance_of_relative(relative: Decoded, mean: Decoded) -> Decoded:
 
 
 def on_real_scale(distribution: Distribution, mean: Decoded, variance: Decoded) -> tuple[Decoded, Decoded]:
-    """Return mean and variance of a distribution; nodata goes to the status, and so do values that choose none."""
+    """Return mean and variance of a distribution; the status marks nodata and values that define none."""
     missing = status_where(equals(mean.values, mean.nodata), MEAN_NODATA)
     unknown = status_where(equals(variance.values, variance.nodata), VARIANCE_NODATA)
     stored, spread = mean.values.astype(np.float64), variance.values.astype(np.float64)

@@ -40,7 +40,7 @@ class Glimpse:
 
     @classmethod
     def of(cls, tile: Tile, place: int, window: Window, layers: Sequence[LayerBand]) -> "Glimpse":
-        """Read the pixels of these layers; DataError where they cannot be read."""
+        """Read the pixels of these layers; raise DataError if they cannot be read."""
         bands = dict.fromkeys((layer.key, layer.band) for layer in layers)
         pixels = {(key, band): glance(tile.rasters[key], band, window) for key, band in bands}
         return cls(tile, place, window, layers, pixels)
@@ -58,6 +58,7 @@ def glance(raster: Raster, number: int, window: Window) -> Doubles:
     if (aligned := raster.aligned) is not None:
 
         def known(own: Window) -> tuple[Doubles, NDArray[np.bool_]]:
+            """Return the values of a window of the file, and where they are missing."""
             values = glance(aligned.source, number, own)
             return values, np.isnan(values)
 

@@ -32,7 +32,7 @@ def open_stack(experiment: Tile | Configuration, tile: str | None = None, *, chu
         What describes the rasters: a YAML file, a mapping of the keys of such a file, or an Experiment. A Tile of the
         catalog stands for itself.
     tile : str, optional
-        Name of the tile; not needed if there is one only, or one with several steps.
+        Name of the tile; not needed for a single tile, or a single file with several steps.
     chunk : int
         Side of a dask chunk in pixels.
 
@@ -43,7 +43,7 @@ def open_stack(experiment: Tile | Configuration, tile: str | None = None, *, chu
         the pixels that a run counts. Elsewhere a layer is NaN or the variance is not positive. If a chunk holds no
         valid truth of a variable, its prediction is not read and is NaN there. Units are in the coordinate `units`.
         Each variable of each of several models is one, named as in `AGB (ensemble)`, with the coordinate `model`.
-        Of a file with several steps, such as times, they are leading dimensions; a step that is left out is not valid.
+        The steps of a file, such as times, are leading dimensions. A combination of labels without a tile is not valid.
 
     Raises
     ------
@@ -105,7 +105,7 @@ def _stack_of(found: Tile, chunk: int) -> xr.Dataset:
 
 
 def _named(experiment: Experiment, name: str | None) -> list[Tile]:
-    """Return the tile of a name, or all steps of one."""
+    """Return the tile with a name, or all steps of the file with this name."""
     catalog = find_tiles(experiment)
     names, failed = [tile.name for tile in catalog.tiles], [failure.tile for failure in catalog.failures]
     name = [*names, *failed][0] if name is None and len(names) + len(failed) == 1 else name

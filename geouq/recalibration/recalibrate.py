@@ -411,8 +411,8 @@ def _write_rasters(
 def _configuration(job: _Job, tiles: Sequence[Tile], recalibrators: Mapping[str, Recalibrator]) -> list[Path]:
     """Return the configuration that evaluates the rasters of all tiles; none if some are not written now.
 
-    Nor is there one for the squares of a mosaic or the steps of an array: their rasters are files of their own, and the
-    truth is one file.
+    It is also not written for squares of a mosaic or steps of an array: their rasters are separate files, but the truth
+    is one file.
     """
     opened, names = job.opened, {tile.name for tile in tiles}
     is_cut = isinstance(opened.experiment.tiles, TileCut) or has_arrays(opened.experiment)

@@ -74,14 +74,14 @@ class LayerTable:
 
 @dataclass(frozen=True)
 class Look:
-    """What a look at the layers gives: the table, None for no tile, and all pixels that were read for it."""
+    """The table of the layers (None without a tile), and all pixels that were read for it."""
 
     table: LayerTable | None
     glimpses: Sequence[Glimpse]
 
 
 def look_at_layers(catalog: Catalog) -> Look:
-    """Return the layers of the first tile that has a pixel with all of them, else of the first tile.
+    """Return the layers of the first tile that has a pixel with all layers; otherwise of the first tile.
 
     One window of each layer is read, and a few more where no pixel has all layers. Nothing is read from servers whose
     headers an earlier run has kept.
@@ -98,7 +98,7 @@ def look_at_layers(catalog: Catalog) -> Look:
 
 
 def _tables(tile: Tile) -> Iterator[tuple[Glimpse | None, tuple[int, LayerTable]]]:
-    """Yield pixels of a tile and their table, with the number of layers without a value, until that is 0."""
+    """Yield pixels of a tile, their table, and the number of layers without a value, until this number is 0."""
     layers = list({(own.variable.variable, own.name, own.band): own for own in _layers(tile)}.values())
     nothing = len(layers) + 1, LayerTable(tile.name, tuple(_line(tile, layer) for layer in layers))
     if any(raster.kept for raster in tile.rasters.values()):

@@ -1,4 +1,4 @@
-"""Arrays of netCDF, Zarr and HDF5 files: CF attributes and names say which is a mean, and which its uncertainty."""
+"""Find a mean and its uncertainty among arrays of netCDF, Zarr and HDF5 files, by CF attributes and names."""
 
 import math
 import re
@@ -20,7 +20,7 @@ from geouq.starting.words import mark_of, tokens, truth_mark, without
 
 NAME = re.compile(r'^[A-Za-z0-9]+:"?(?P<file>.+?)"?:(?://|/)?(?P<name>[^:"]+)$')
 STANDARD_ERROR = "standard_error"  # modifier of a standard name of CF
-BY_XARRAY = (NETCDF, ZARR)  # whose arrays are read without a driver
+BY_XARRAY = (NETCDF, ZARR)  # formats that need no driver
 BY_HAND = "write the arrays by hand, such as mean: {path: map.nc, variable: agb}"
 
 

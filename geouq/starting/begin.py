@@ -89,7 +89,7 @@ def _notes(guess: Guess, paths: Sequence[str]) -> Iterator[str]:
 
 
 def _on_the_same_pixels(guess: Guess) -> tuple[str, ...]:
-    """Return the first two tiles, if their names have no digit and their files one grid."""
+    """Return the first two tiles, if their names have no digit and their files have one grid."""
     two, key = guess.tiles[:2], next(iter(guess.known()), "")
     if len(two) < 2 or not all(tile.isalpha() for tile in two) or not guess.layers[key].value.get("path"):
         return ()

@@ -14,7 +14,7 @@ from geouq.starting.words import NOISES, Mark, mark_of, truth_mark, without
 
 SPREADS = ("variance", "std", "relative_std")
 MEDIAN = "quantiles.0.5"
-STANDARD_ERRORS = ("se", "stderr")  # which a std beside them comes before
+STANDARD_ERRORS = ("se", "stderr")  # not used if there is a std
 Roles = Mapping[str, "Named"]  # files of a tile by layer; levels and numbers of members follow a dot
 
 

@@ -12,7 +12,7 @@ from geouq.rasters.tile_names import natural_order
 
 RASTERS = {".tif": "GTiff", ".tiff": "GTiff", ".vrt": "VRT", ".img": "HFA"}  # GDAL's drivers, by suffix
 NETCDF, ZARR = "netCDF", "Zarr"
-STORES = (".zarr", ".icechunk")  # folders that are one file
+STORES = (".zarr", ".icechunk")  # folders that count as one file
 ARRAYS = {
     **dict.fromkeys((".nc", ".nc4", ".cdf"), NETCDF),
     **dict.fromkeys((".h5", ".hdf5", ".he5"), "HDF5Image"),

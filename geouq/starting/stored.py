@@ -16,7 +16,7 @@ from geouq.starting.uncertainty import with_meaning
 LARGE = 8192  # pixels along a side, from which one file is cut into tiles
 CUT = 4096
 SCALED = ("mean", "std", "variance", "lower", "upper", "quantiles")
-LARGEST_SHARE = 1.5  # of the mean, that a std has
+LARGEST_SHARE = 1.5  # largest std relative to the mean
 OFF = 1.3  # largest ratio of truth and mean after a power of ten
 PERCENT = ("%", "percent", "per cent", "pct")
 Floats = NDArray[np.float64]
@@ -47,7 +47,7 @@ def _relative(guess: Guess) -> Guess:
 
 
 def _is_in_percent(guess: Guess, relative: float) -> bool:
-    """Return whether a relative std is in per cent: as large errors of the mean are, if the truth is known."""
+    """Return whether a relative std is in per cent, judged by errors of the mean if the truth is known."""
     if relative > LARGEST_SHARE or relative <= 0 or "mean" not in guess.known() or not _same_shape(guess, "mean"):
         return relative > LARGEST_SHARE
     mean, true = values_of(guess, "mean"), values_of(guess, "truth")

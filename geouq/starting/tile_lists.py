@@ -1,4 +1,4 @@
-"""Lists of tiles: STAC items, and indices of which an attribute holds the paths of rasters."""
+"""Lists of tiles: STAC items, and tile indices with an attribute for the paths of rasters."""
 
 import os
 from collections.abc import Mapping, Sequence
@@ -25,7 +25,7 @@ Layers = tuple[dict[str, Entry], dict[str, str], str]  # layers, their files in 
 
 
 def recognise_items(paths: Sequence[str]) -> Guess | None:
-    """Return the layers, if a file holds STAC items whose assets are a prediction with its uncertainty."""
+    """Return the layers if a file has STAC items with assets for a prediction and its uncertainty."""
     for path in (own for own in paths if ending(own) in ITEMS):
         try:
             table = stac_table(path, stac_table(path, ()).assets)

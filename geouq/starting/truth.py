@@ -33,7 +33,7 @@ def with_truth(guess: Guess, paths: Sequence[str]) -> Guess:
 
 
 def _is_plain(one: Named, guess: Guess) -> bool:
-    """Return whether the name of a file in a folder of the prediction has no word of its own, such as slope."""
+    """Return whether the name of a file in a folder of the prediction has no extra word, such as slope."""
     predicted = [PurePosixPath(guess.path(key)) for key in guess.known()]
     path = PurePosixPath(one.path)
     known = {word for own in predicted for word in tokens(own.stem)} | {w for tile in guess.tiles for w in tokens(tile)}

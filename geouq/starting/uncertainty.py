@@ -1,4 +1,4 @@
-"""A layer that is only called uncertainty: it may be a std, a variance, a share of the mean, or half an interval."""
+"""Guess what a layer named only uncertainty is: a std, a variance, a share of the mean, or half an interval."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
@@ -14,9 +14,9 @@ Floats = NDArray[np.float64]
 STANDARD_ERROR = "standard_error"
 OF_SPREADS = ("std", "variance", "relative_std")
 NORMAL_MEDIAN = 0.6744897501960817  # of |z|
-FITS, OFF = 1.5, 2.0  # largest factor of a reading that is taken, and of a std that is kept
-HALF_95 = 0.51  # std by half the width of a 95 % interval
-# the std by its mean and the stored values, the key that says so, and the unit
+FITS, OFF = 1.5, 2.0  # largest factor of an accepted reading, and of a std that is kept
+HALF_95 = 0.51  # std / half width of a 95 % interval
+# the std from stored values u and the mean m, the key of the configuration, and the unit
 READINGS: Mapping[str, tuple[Callable[[Floats, Floats], Floats], str, str]] = {
     "a variance": (lambda u, _: np.sqrt(u), "variance", ""),
     "a share of the mean": (lambda u, m: u * np.abs(m), "relative_std", "1"),
@@ -26,7 +26,7 @@ QUESTION = "only called uncertainty, taken as a std: check that it is no varianc
 
 
 def with_meaning(guess: Guess) -> Guess:
-    """Return the guess with a std that is only called uncertainty as what the errors show, and with a question."""
+    """Return the guess with a layer named only uncertainty read as the errors suggest, and with a question."""
     if "std" not in guess.known() or not _is_unclear(guess):
         return guess
     errors = _errors(guess)
@@ -59,7 +59,7 @@ def _read_as(guess: Guess, why: str, key: str, units: str) -> Guess:
 
 
 def _is_unclear(guess: Guess) -> bool:
-    """Return whether a word for uncertainty, and no word for a certain measure of it, names the layer."""
+    """Return whether the name of the layer has a word for uncertainty, but no word for a specific measure."""
     entry = guess.layers["std"]
     if STANDARD_ERROR in entry.why:
         return False
@@ -72,7 +72,7 @@ def _is_unclear(guess: Guess) -> bool:
 
 
 def _errors(guess: Guess) -> tuple[Floats, Floats, Floats] | None:
-    """Return mean, error and stored uncertainty of some pixels; None if they are too few, or truth is elsewhere."""
+    """Return mean, error and stored uncertainty of some pixels; None if they are too few or a layer is missing."""
     keys = ("mean", "std", "truth")
     if any(key not in guess.known() for key in keys):
         return None
@@ -86,7 +86,7 @@ def _errors(guess: Guess) -> tuple[Floats, Floats, Floats] | None:
 
 
 def _factor(error: Floats, std: Floats) -> float:
-    """Return how many times as large as a std the errors are; robust, and never 0."""
+    """Return the robust ratio of the errors to a std, never 0."""
     with np.errstate(divide="ignore", invalid="ignore"):
         ratio = float(np.nanmedian(error / std)) / NORMAL_MEDIAN
     return ratio if np.isfinite(ratio) and ratio > 0 else np.finfo(float).tiny

@@ -1,4 +1,4 @@
-"""Sums of interval scores and widths, and the level of intervals that a forecast gives itself."""
+"""Sums of interval scores and widths, and the level of given intervals."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -22,15 +22,15 @@ class IntervalScores(Statistic):
     explained: ClassVar[Mapping[str, str]] = {"sums": "sums of the interval score of each level"}
 
     def at_levels(self, levels: tuple[float, ...], kept: tuple[float, ...]) -> Self:
-        """Return the sums of some of the levels that were kept."""
+        """Return the sums of some of the kept levels."""
         return type(self)(self.sums[..., [kept.index(level) for level in levels]])
 
 
 @dataclass(frozen=True)
 class IntervalWidths(Statistic):
-    """Sums of the width of the central interval of each level, float64 (..., levels), and of which distribution.
+    """Sums of the width of the central interval of each level, float64 (..., levels), and the distribution.
 
-    Of distributions other than the normal one, whose intervals are as wide as the std says.
+    Kept for other distributions than the normal one, whose widths follow from the std.
     """
 
     distribution: Distribution
@@ -54,7 +54,7 @@ class IntervalWidths(Statistic):
         return super().__add__(other)
 
     def at_levels(self, levels: tuple[float, ...], kept: tuple[float, ...]) -> Self:
-        """Return the sums of some of the levels that were kept."""
+        """Return the sums of some of the kept levels."""
         return type(self)(self.distribution, self.sums[..., [kept.index(level) for level in levels]])
 
 

@@ -134,12 +134,12 @@ class Summary(Mapping[str, Statistic]):
 
     @property
     def widths(self) -> IntervalWidths | None:
-        """Return the sums of the widths of the intervals; None of the normal distribution."""
+        """Return the sums of the widths of the intervals; None for the normal distribution."""
         return cast("IntervalWidths | None", self.statistics.get("widths"))
 
     @property
     def distribution(self) -> Distribution:
-        """Return the distribution that mean and variance stand for."""
+        """Return the distribution that mean and variance describe."""
         return NORMAL if self.widths is None else self.widths.distribution
 
     @property

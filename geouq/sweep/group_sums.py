@@ -56,7 +56,7 @@ IDLE = 64  # sums of groups that a thread keeps to use again
 
 @lru_cache(maxsize=8)
 def lattice_of(levels: tuple[float, ...], *, of_pit: bool = False) -> ZLattice:
-    """Return the lattice of these levels, made once; of_pit : of distributions other than the normal one."""
+    """Return the lattice of these levels, made once; of_pit : for distributions other than the normal one."""
     return pit_lattice(levels) if of_pit else z_lattice(levels)
 
 

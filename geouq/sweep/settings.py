@@ -23,8 +23,8 @@ class Settings:
         kept, of arrays; those of tiles stand with their variables; classes : which of the groups are codes of classes;
         given : level of the intervals that the forecast gives, of arrays; those of tiles stand with their models;
         form : how the forecast is given; every : keep every pixel where they are
-        few, so that all bins are exact; distribution : that mean and variance stand for, of arrays; those of tiles
-        stand with their variables; added : names of statistics that numpy computes.
+        few, so that all bins are exact; distribution : for arrays (the variables of tiles have their own); added :
+        names of statistics that numpy computes.
     """
 
     levels: tuple[float, ...]

@@ -92,7 +92,7 @@ class TileSum:
         """Return the sums of a tile without a piece; `variables` gives the thresholds of each by name.
 
         given : level of the intervals that the forecast gives, by variable, where that is not the same for all.
-        distributions : of the variables, where they are not those of `settings`.
+        distributions : of the variables, if they differ from `settings`.
         """
         sums = {
             variable: VariableSum(
@@ -188,9 +188,9 @@ def sweep_windows(
     weighted: bool,
     distributions: Sequence[Distribution] = (),
 ) -> PieceSum:
-    """Read windows of variables in the order of `visits`, and add them up by group: for each, a part a variable.
+    """Read windows in the order of `visits`, and add them up by group, with one part for each variable.
 
-    distributions : of the variables, where they are not those of `settings`.
+    distributions : of the variables, if they differ from `settings`.
     """
     parts: dict[int, list[VariablePart]] = {}
     own = distributions or [settings.distribution] * len(names)

@@ -55,8 +55,8 @@ def remote_section(choice: Choice) -> Table:
         )
     note = (
         f"{TILES} tiles of {len(LAYERS)} files, 5 variables, {choice.side(SIDE)} x {choice.side(SIDE)} pixels, on a "
-        f"server of this machine that waits {1000 * LATENCY:.0f} ms before each answer; {workers} threads sweep. "
-        f"`check` reads pixels of one tile too, for its table of layers. GDAL forgets what it read before each sweep."
+        f"local server that waits {1000 * LATENCY:.0f} ms before each answer; {workers} threads sweep. "
+        f"`check` also reads pixels of one tile for its table of layers. GDAL's cache is cleared before each sweep."
     )
     return Table("Files on a server", note, ("what", "measured", *RATIO[1:]), tuple(rows))
 
@@ -69,7 +69,7 @@ def _config(folder: Path, tiles: int, address: str) -> Path:
 def _headers(
     config: Path, address: str, files: int, rounds: int, *, targets: tuple[str, str], how: str = ""
 ) -> tuple[Row, ...]:
-    """Return rows of what it takes to check files."""
+    """Return rows of the cost of a check of files."""
     what = f"`geouq check` of {files} files{how}"
     return _rows(what, geouq("check", config), address, files, rounds, targets=targets)
 
@@ -92,8 +92,8 @@ def _rows(
     requests = total(counts_of(address)) / files / rounds
     return (
         ratio_row(f"seconds of {what}", times, targets[0]),
-        ratio_row("requests of it for each file", Ratio(requests, requests, requests, 0), targets[1]),
-        ratio_row("MiB of memory of it at most", summarized(peaks, watch), ""),
+        ratio_row("its requests for each file", Ratio(requests, requests, requests, 0), targets[1]),
+        ratio_row("its peak memory (MiB)", summarized(peaks, watch), ""),
     )
 
 
@@ -104,7 +104,7 @@ def _sweep(config: Path, address: str, workers: int, rounds: int) -> Row:
     whole = partial(_read_whole, list(names))
 
     def anew(work: Callable[[], object]) -> None:
-        """Do it without what GDAL keeps of files on servers."""
+        """Do the work with an empty cache of GDAL."""
         forget(as_gdal_names_it(f"{address}/"))
         work()
 

@@ -1,4 +1,4 @@
-"""A server of files on this machine that waits before each answer, counts requests, and costs little itself."""
+"""A local file server that waits before each answer, counts requests, and uses little processor time."""
 
 import asyncio
 import json
@@ -26,19 +26,19 @@ TYPES = {200: "OK", 206: "Partial Content", 404: "Not Found"}
 class Connection(asyncio.Protocol):
     """Answers one request after another.
 
-    counts : requests by kind; `most` are those that were answered at the same time. listed : number of tiles that the
-    page of the folder names; 0 for no page.
+    counts : requests by kind; `most` is the largest number of simultaneous requests. listed : number of tiles on the
+    page of the folder; 0 for no page.
     """
 
     def __init__(self, folder: Path, listed: int, counts: Counter[str]) -> None:
         self.folder, self.listed, self.counts, self.waiting = folder, listed, counts, b""
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """Keep the way back."""
+        """Keep the transport for answers."""
         self.transport = transport
 
     def data_received(self, data: bytes) -> None:
-        """Take a request, and answer it later."""
+        """Read a request, and answer it later."""
         self.waiting += data
         while b"\r\n\r\n" in self.waiting:
             request, _, self.waiting = self.waiting.partition(b"\r\n\r\n")
@@ -119,7 +119,7 @@ def serve(folder: str, listed: str) -> None:
 
 @contextmanager
 def serving(folder: Path, listed: int = 0) -> Iterator[str]:
-    """Serve a folder from a process of its own; yield the address. listed : number of tiles that its page names."""
+    """Serve a folder from a process of its own; yield the address. listed : number of tiles on its page."""
     script = "import sys; from benchmarks.slow_server import serve; serve(*sys.argv[1:])"
     environment = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}
     command = [sys.executable, "-c", script, str(folder), str(listed)]
@@ -131,7 +131,7 @@ def serving(folder: Path, listed: int = 0) -> Iterator[str]:
 
 
 def counts_of(address: str) -> Counter[str]:
-    """Return the requests since this was last called, by kind; `most` are those under way at the same time."""
+    """Return the requests since this was last called, by kind; `most` is the largest number at the same time."""
     with urlopen(f"{address}{COUNTS}") as answer:  # noqa: S310  the server is ours
         found = Counter[str](json.loads(answer.read()))
     del found["now"]

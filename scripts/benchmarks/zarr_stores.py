@@ -54,7 +54,7 @@ def sweep_anew(sweep: Callable[[], object]) -> None:
 
 @contextmanager
 def decoded_chunks() -> Iterator[None]:
-    """Let sweeps take chunks that an earlier sweep decoded: what is left is their work on pixels."""
+    """Let sweeps use chunks that an earlier sweep decoded, to measure only their work on pixels."""
     plain, found = ChunkFiles.read, dict[tuple[Path, tuple[int, ...]], Any]()
 
     def read(files: ChunkFiles, numbers: tuple[int, ...]) -> Any:

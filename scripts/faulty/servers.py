@@ -22,8 +22,7 @@ class Server(ThreadingHTTPServer):
     """A server of a folder; of its first requests so many are faulty, and `asked` are the paths of all of them.
 
     at : the only path that is faulty, '' for all. method : the only method, '' for all. before : number of requests
-    that come before the first faulty one. page : what is at the address of the folder. key : without which nothing is
-    sent.
+    that come before the first faulty one. page : content at the address of the folder. key : required in each request.
     """
 
     def __init__(
@@ -97,7 +96,7 @@ class Handler(BaseHTTPRequestHandler):
         self.wfile.write(content)
 
     def _send(self, file: Path, fault: str) -> None:
-        """Send what was asked for, or half of it where it "breaks off" or "shortens", which says so in its length."""
+        """Send the file, or half of it for "breaks off" and "shortens"; only "shortens" declares the half."""
         if not file.is_file():
             self.send_error(404)
             return

@@ -1,1 +1,1 @@
-"""Mistakes in wiring a product to a configuration, and what geouq says of each."""
+"""Mistakes in the files and the configuration of a product, and the message of geouq for each."""

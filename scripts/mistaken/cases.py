@@ -46,7 +46,7 @@ def _all(*changes: Callable[[Maps], object]) -> Callable[[Maps], None]:
 
 
 def _of_layers(of: Callable[[Any, str], Any], *layers: str, **header: Any) -> Callable[[Maps], None]:
-    """Return a change of several layers; of : returns the values of a layer from the right ones and its name."""
+    """Return a change of several layers; of : function of the correct layers and a name, returns the values."""
     return _all(*(_values(layer, lambda own, layer=layer: of(own, layer), **header) for layer in layers))
 
 

@@ -1,4 +1,4 @@
-"""A small product of two tiles with right values, which mistakes change."""
+"""A small correct product of two tiles, which mistakes change."""
 
 import json
 from collections.abc import Mapping
@@ -43,7 +43,7 @@ def layers_of(tile: int) -> dict[str, Doubles]:
 
 @dataclass
 class Maps:
-    """The files of the product in a folder, and its configuration, both of which a mistake may change."""
+    """The files of the product in a folder, and its configuration; a mistake may change both."""
 
     folder: Path
     config: dict[str, Any] = field(default_factory=dict)
@@ -51,7 +51,7 @@ class Maps:
 
     @classmethod
     def made(cls, folder: Path) -> "Maps":
-        """Write a file for each layer of each tile, and return what is right."""
+        """Write a file for each layer of each tile, and return the correct product."""
         maps = cls(folder, {"version": 1, "name": "heights", "data": {}, "variables": {"height": {"units": "m"}}})
         maps.config["output"] = {"directory": str(folder / "results"), "maps": "none", "figures": "none"}
         maps.config["intervals"] = {"resamples": 100}

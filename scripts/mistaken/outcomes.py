@@ -33,7 +33,7 @@ class Outcome:
 
 
 def outcome_of(mistake: Mistake, folder: Path) -> Outcome:
-    """Make the mistake in a folder, and return what the first command says that says something."""
+    """Make the mistake in a folder, and return the message of the first command that notices it."""
     maps = Maps.made(folder)
     mistake.change(maps)
     config = maps.written()

@@ -6,13 +6,13 @@ from collections.abc import Sequence
 from geouq.core.wording import markdown_escaped
 from mistaken.outcomes import SILENT, Mistake, Outcome
 
-BEGINNING = """# What geouq says of mistakes
+BEGINNING = """# Mistakes and their messages
 
-A right product of two tiles with mean, std and truth has one mistake in each row: in its files, or in its
-configuration. The table has the command that notices it first and its message, which may be cut (...). A mistake is
-*refused* if the map, or a tile, cannot be evaluated so, and *reported* if geouq warns: some right maps look the same.
-`geouq check --deep` and `geouq run` look at more pixels than `geouq check` ([which](../explanation/checks.md)). The
-table is written by `scripts/mistakes`, and a test makes each mistake.
+Each row has one mistake in a correct product of two tiles with mean, std and truth. The mistake is in the files or in
+the configuration. The table shows the command that notices it first, and its message, which may be cut (...). A mistake
+is *refused* if the map or a tile cannot be evaluated. It is *reported* if geouq warns, because some correct maps look
+the same. `geouq check --deep` and `geouq run` examine more pixels than `geouq check`
+([which](../explanation/checks.md)). `scripts/mistakes` writes the table, and a test makes each mistake.
 """
 
 
