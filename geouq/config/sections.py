@@ -52,7 +52,7 @@ Judge = Literal["auto", "both", "leave-one-region-out", "k-fold"]
 class Section(BaseModel):
     """A mapping of the configuration: frozen, without unknown keys; a null is like a key not written."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False, defer_build=True)
 
     @model_validator(mode="wrap")
     @classmethod

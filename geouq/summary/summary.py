@@ -23,7 +23,6 @@ from geouq.summary.interval_scores import GivenLevel, IntervalScores, IntervalWi
 from geouq.summary.moments import Moments, no_moments
 from geouq.summary.ordering_profile import OrderingProfile
 from geouq.summary.statistic import Statistic
-from geouq.summary.statistics_file import load_statistics, save_statistics
 from geouq.summary.threshold_sums import ThresholdSums, no_thresholds
 from geouq.summary.variance_profile import FINE_SHIFT, UNWEIGHTED, VarianceProfile
 from geouq.summary.z_histogram import FINE, ZHistogram, edge_probabilities
@@ -244,6 +243,8 @@ class Summary(Mapping[str, Statistic]):
         """
         if self.n.ndim:
             raise SummaryError(f"a summary of shape {self.n.shape} cannot be saved; save its total() or each part")
+        from geouq.summary.statistics_file import save_statistics  # noqa: PLC0415  loads h5py
+
         save_statistics(Path(path), self.levels, self)
 
     @classmethod
@@ -271,6 +272,8 @@ class Summary(Mapping[str, Statistic]):
         ...     geouq.Summary.load(Path(folder, "one.nc")) == summary
         True
         """
+        from geouq.summary.statistics_file import load_statistics  # noqa: PLC0415  loads h5py
+
         return cls(*load_statistics(Path(path)))
 
     def total(self, axis: int = 0) -> Self:

@@ -24,7 +24,7 @@ def test_the_plan_is_that_of_the_command_for_a_path_a_mapping_and_an_experiment(
 def test_a_check_of_headers_imports_nothing_that_only_a_sweep_or_a_figure_needs(tile_folder):
     code = (
         f"import sys, geouq; geouq.check({str(tile_folder(text=TEXT))!r}); "
-        "print([m for m in ('numba', 'xarray', 'dask', 'matplotlib', 'jinja2', 'rich') if m in sys.modules])"
+        "print([m for m in ('numba', 'h5py', 'xarray', 'dask', 'matplotlib', 'jinja2', 'rich') if m in sys.modules])"
     )
 
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
