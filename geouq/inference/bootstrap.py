@@ -9,8 +9,9 @@ resamples are made at a time, so that the matrix of draws takes at most `BUDGET`
 """
 
 import hashlib
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, Self, cast
 
 import numpy as np
@@ -31,6 +32,7 @@ CellsOf = Callable[[str], Iterable[tuple[Ints, CellSummaries]]]  # parts of the 
 BUDGET = 1 << 24
 TOGETHER = 32  # resamples whose sums stay in the processor's cache
 MOST_LEFT_OUT = 200
+KEPT_COUNTS = 1 << 20
 N, WEIGHT = 0, 1  # columns of all rows
 
 
@@ -145,10 +147,23 @@ def resampled(sums: Floats, resamples: int, seed: int, name: str) -> Floats:
     """Return sums of the blocks of each resample, float64 (resamples, columns)."""
     drawn = np.zeros((resamples, sums.shape[1]))
     first = 0
-    for some in draws(len(sums), resamples, seed, name):
-        _add_drawn(np.ascontiguousarray(some.T), sums, drawn[first : first + len(some)])
-        first += len(some)
+    for some in _counts(len(sums), resamples, seed, name):
+        _add_drawn(some, sums, drawn[first : first + some.shape[1]])
+        first += some.shape[1]
     return drawn
+
+
+def _counts(blocks: int, resamples: int, seed: int, name: str) -> Iterable[Counts]:
+    """Return how often each block is drawn, (blocks, some resamples) at a time."""
+    if blocks * resamples > KEPT_COUNTS:
+        return (np.ascontiguousarray(some.T) for some in draws(blocks, resamples, seed, name))
+    return _few_counts(blocks, resamples, seed, name)
+
+
+@lru_cache(1)
+def _few_counts(blocks: int, resamples: int, seed: int, name: str) -> Sequence[Counts]:
+    """Return the same, kept for the next variable of a unit, which mostly has as many blocks."""
+    return [np.ascontiguousarray(some.T) for some in draws(blocks, resamples, seed, name)]
 
 
 def left_out(sums: Floats) -> Floats:

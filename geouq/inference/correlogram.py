@@ -56,7 +56,7 @@ def correlograms(tiles: Sequence[tuple[Floats, NDArray[np.bool_]]]) -> list[Corr
     products, pairs = np.zeros((len(RESIDUALS), *shape)), np.zeros(shape, np.int64)
     for residuals, present in tiles:
         own = _box(present)
-        some = np.ascontiguousarray(residuals[own])
+        some = np.ascontiguousarray(np.moveaxis(residuals[own], -1, 0))
         _add_products(some, np.ascontiguousarray(present[own]), longest, products, pairs)
     cells = sum(int(present.sum()) for _, present in tiles)
     return [_correlogram(name, products[i], pairs, cells) for i, name in enumerate(RESIDUALS)]
@@ -86,24 +86,25 @@ def _box(present: NDArray[np.bool_]) -> tuple[slice, ...]:
 
 @compiled_for("f8[:,:,::1], b1[:,::1], i8, f8[:,:,::1], i8[:,::1]")
 def _add_products(residuals: Floats, present: NDArray[np.bool_], longest: int, products: Floats, pairs: Ints) -> None:
-    """Add products of pairs of cells by rows down and columns across, products (3, down, across), pairs alike."""
+    """Add products of pairs of cells by rows down and columns across, products (3, down, across), pairs alike.
+
+    residuals : float64 (3, rows, columns). Distances across are the lanes of the innermost loop; each sum keeps the
+    order of the cells.
+    """
     rows, columns = present.shape
     for down in range(min(longest, rows - 1) + 1):
-        for across in range(-min(longest, columns - 1), min(longest, columns - 1) + 1):
-            if down == 0 and across < 0:
-                continue
-            first, second, third, count = 0.0, 0.0, 0.0, 0
-            for r in range(rows - down):
-                for c in range(max(0, -across), min(columns, columns - across)):
-                    if present[r, c] and present[r + down, c + across]:
-                        first += residuals[r, c, 0] * residuals[r + down, c + across, 0]
-                        second += residuals[r, c, 1] * residuals[r + down, c + across, 1]
-                        third += residuals[r, c, 2] * residuals[r + down, c + across, 2]
-                        count += 1
-            products[0, down, longest + across] += first
-            products[1, down, longest + across] += second
-            products[2, down, longest + across] += third
-            pairs[down, longest + across] += count
+        for r in range(rows - down):
+            for c in range(columns):
+                if not present[r, c]:
+                    continue
+                first = max(c - longest, 0) if down else c
+                last, shift = min(c + longest + 1, columns), longest - c
+                for name in range(len(residuals)):
+                    own, others, out = residuals[name, r, c], residuals[name, r + down], products[name, down]
+                    for other in range(first, last):
+                        out[other + shift] += own * others[other] if present[r + down, other] else 0.0
+                for other in range(first, last):
+                    pairs[down, other + shift] += present[r + down, other]
 
 
 def _correlogram(residual: str, products: Floats, pairs: Ints, cells: int) -> Correlogram:

@@ -353,13 +353,22 @@ def _excess(values: Floats) -> Floats:
 
 @compiled_for("f8[:,:,::1], f8[:,::1]")
 def _quadratic_forms(matrices: Floats, vectors: Floats) -> Floats:
-    """Return vector' matrix vector of each vector and symmetric matrix, (vectors, matrices)."""
-    forms = np.zeros((len(vectors), len(matrices)))
-    for v in range(len(vectors)):
-        for k in range(len(matrices)):
-            for i in range(vectors.shape[1]):
-                total = 0.5 * matrices[k, i, i] * vectors[v, i]
-                for j in range(i):
-                    total += matrices[k, i, j] * vectors[v, j]
-                forms[v, k] += 2 * vectors[v, i] * total
-    return forms
+    """Return vector' matrix vector of each vector and symmetric matrix, (vectors, matrices).
+
+    The vectors are the lanes of the innermost loop; each sum keeps its order.
+    """
+    count, size = vectors.shape
+    lanes = np.ascontiguousarray(vectors.T)
+    forms, total = np.zeros((len(matrices), count)), np.empty(count)
+    for k in range(len(matrices)):
+        for i in range(size):
+            half = 0.5 * matrices[k, i, i]
+            for v in range(count):
+                total[v] = half * lanes[i, v]
+            for j in range(i):
+                factor = matrices[k, i, j]
+                for v in range(count):
+                    total[v] += factor * lanes[j, v]
+            for v in range(count):
+                forms[k, v] += 2 * lanes[i, v] * total[v]
+    return np.ascontiguousarray(forms.T)

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from itertools import product
 from typing import Any
 
@@ -48,6 +49,16 @@ class MetricOptions:
     def groupings(self) -> tuple[str, ...]:
         """Return all that coverage is grouped by."""
         return (*self.groups.by, *self.auxiliary_groups)
+
+    def calls(self, choice: Choice) -> Sequence["_Call"]:
+        """Return the calls of a metric with that choice, which are the same for all of them."""
+        if choice not in self._calls:
+            self._calls[choice] = _CALLS[choice](self)
+        return self._calls[choice]
+
+    @cached_property
+    def _calls(self) -> dict[Choice, Sequence["_Call"]]:
+        return {}
 
 
 @dataclass(frozen=True)
@@ -97,10 +108,13 @@ _CALLS: Mapping[Choice, Callable[[MetricOptions], list[_Call]]] = {
 def evaluate_metric(metric: Metric, summary: Summary, metric_options: MetricOptions) -> Iterator[Value]:
     """Yield the values of one metric for every level, bin scheme or grouping chosen."""
     overflows = summary.moments.overflows
-    for call in _CALLS[metric.choice](metric_options):
+    for call in metric_options.calls(metric.choice):
         name, number = metric.name + call.suffix, None
-        with isolated("numbers", " ".join(filter(None, (name, call.bins, call.group)))):
+        try:
             number = np.asarray(_number(metric, summary, call))
+        except Exception:  # noqa: BLE001  numbers are many: only one that fails takes the time to say which it is
+            with isolated("numbers", " ".join(filter(None, (name, call.bins, call.group)))):
+                raise
         if number is None:
             number = np.full(np.shape(summary.n), np.nan)
         if overflows is not None:

@@ -152,5 +152,7 @@ def finite_or_missing(weight: Floats) -> Floats:
 
 
 def _divide(total: Floats, weight: Floats, empty: float = np.nan) -> Floats:
-    shape = np.broadcast_shapes(total.shape, weight.shape)
-    return np.divide(total, weight, out=np.full(shape, empty), where=weight > 0)
+    shape, used = np.broadcast_shapes(total.shape, weight.shape), weight > 0
+    if used.all():  # three times as fast as with `where`
+        return np.divide(total, weight, out=np.empty(shape))
+    return np.divide(total, weight, out=np.full(shape, empty), where=used)

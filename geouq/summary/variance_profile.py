@@ -100,7 +100,11 @@ class Binned:
 
 def _ratio(total: Floats, weight: Floats) -> Floats:
     """Return total / weight, NaN where there is no weight; read-only, as all who ask share it."""
-    found = np.divide(total, weight, out=np.full(total.shape, np.nan), where=weight > 0)
+    used = weight > 0
+    if used.all():  # three times as fast as with `where`
+        found = np.divide(total, weight, out=np.empty(total.shape))
+    else:
+        found = np.divide(total, weight, out=np.full(total.shape, np.nan), where=used)
     found.setflags(write=False)
     return found
 

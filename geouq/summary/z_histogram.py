@@ -3,7 +3,6 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from itertools import pairwise
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -95,8 +94,7 @@ class ZHistogram(Statistic):
 
     def regular(self, bins: int) -> Counts:
         """Return counts of the PIT histogram of that many bins of equal width, (..., bins)."""
-        edges = [0, *(self._edges(np.arange(1, bins) / bins) + 1), self.counts.shape[-1]]
-        return np.stack([self.counts[..., a:b].sum(-1) for a, b in pairwise(edges)], axis=-1)
+        return np.add.reduceat(self.counts, [0, *(self._edges(np.arange(1, bins) / bins) + 1)], axis=-1)
 
     def __add__(self, other: Self) -> Self:
         if not np.array_equal(self.probabilities, other.probabilities):
@@ -118,16 +116,23 @@ class ZHistogram(Statistic):
         return int(self._edges(np.array([probability]))[0])
 
     def _edges(self, probabilities: Floats) -> Counts:
-        wanted = np.round(probabilities, 12)
-        index = np.searchsorted(self.probabilities, wanted)
-        missing = self.probabilities[np.minimum(index, len(self.probabilities) - 1)] != wanted
-        if missing.any():
-            first = float(wanted[missing][0])
+        index, missing = _places_of_edges(self.probabilities.tobytes(), np.asarray(probabilities, np.float64).tobytes())
+        if missing is not None:
             raise SummaryError(
-                f"no count was kept at probability {first:.12g}, an end of the interval of level "
-                f"{abs(1 - 2 * first):.12g}; add that level to the configured levels"
+                f"no count was kept at probability {missing:.12g}, an end of the interval of level "
+                f"{abs(1 - 2 * missing):.12g}; add that level to the configured levels"
             )
         return index
+
+
+@lru_cache(maxsize=256)
+def _places_of_edges(edges: bytes, probabilities: bytes) -> tuple[Counts, float | None]:
+    """Return the place of each probability among the edges, and the first that is no edge; all are float64."""
+    known, wanted = np.frombuffer(edges), np.round(np.frombuffer(probabilities), 12)
+    index = np.searchsorted(known, wanted)
+    index.setflags(write=False)  # as all share it
+    missing = wanted[known[np.minimum(index, len(known) - 1)] != wanted]
+    return index, float(missing[0]) if len(missing) else None
 
 
 def edge_quantiles(probabilities: Floats) -> Floats:
