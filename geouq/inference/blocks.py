@@ -14,7 +14,7 @@ from geouq.config import Intervals, length
 from geouq.core.errors import DataError
 from geouq.core.grid import Grid, Window
 from geouq.inference.bootstrap import WEIGHT, BootstrapBasis, CellsOf, N, rows_of_cells, sums_by_block
-from geouq.inference.correlogram import Correlogram, correlograms, kept_by_blocks
+from geouq.inference.correlogram import Correlogram, correlograms, kept_by_blocks, pairs_within_blocks
 from geouq.inference.long_run import LongRun, Positions, Squares, long_run, positions_of
 from geouq.rasters.areas import pixel_areas
 from geouq.summary import TilePlace
@@ -293,4 +293,5 @@ def _used_blocks(tile: _Tile, side: int) -> int:
 
 def _kept(tiles: Sequence[_Tile], ranges: Sequence[Correlogram], side: int) -> float:
     sides = [block_sides(tile.shape, side) for tile in tiles]
-    return min(kept_by_blocks(one, sides) for one in ranges)
+    within, cells = pairs_within_blocks(ranges[0].grid.shape[0] - 1, sides)
+    return min(kept_by_blocks(one, within, cells) for one in ranges)

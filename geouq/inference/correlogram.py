@@ -8,6 +8,7 @@ machines agree.
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -58,22 +59,29 @@ def correlograms(tiles: Sequence[tuple[Floats, NDArray[np.bool_]]]) -> list[Corr
         own = _box(present)
         some = np.ascontiguousarray(np.moveaxis(residuals[own], -1, 0))
         _add_products(some, np.ascontiguousarray(present[own]), longest, products, pairs)
-    cells = sum(int(present.sum()) for _, present in tiles)
-    return [_correlogram(name, products[i], pairs, cells) for i, name in enumerate(RESIDUALS)]
+    cells, lags = sum(int(present.sum()) for _, present in tiles), _Lags.of(pairs)
+    return [_correlogram(name, products[i], lags, cells) for i, name in enumerate(RESIDUALS)]
 
 
-def kept_by_blocks(correlogram: Correlogram, sides: Sequence[tuple[Ints, Ints]]) -> float:
-    """Return the share of the variance of the mean that blocks keep, whose heights and widths are given for each tile.
+def pairs_within_blocks(farthest: int, sides: Sequence[tuple[Ints, Ints]]) -> tuple[Floats, int]:
+    """Return the pairs of cells of a block by lag, as the grid of a correlogram, and the number of cells.
+
+    sides : heights and widths of the blocks of each tile. farthest : largest lag.
+    """
+    lag = np.abs(np.arange(-farthest, farthest + 1))
+    within, cells = np.zeros((farthest + 1, 2 * farthest + 1)), 0
+    for down, across in sides:
+        high, wide = (np.maximum(one[:, np.newaxis] - lag, 0).sum(0) for one in (down, across))
+        within += np.outer(high[farthest:], wide)
+        cells += int(down.sum() * across.sum())
+    return within, cells
+
+
+def kept_by_blocks(correlogram: Correlogram, within: Floats, cells: int) -> float:
+    """Return the share of the variance of the mean that blocks keep, of what `pairs_within_blocks` returns.
 
     What is lost is the correlation between neighbouring blocks, as if every cell had all its neighbours.
     """
-    farthest = correlogram.grid.shape[0] - 1
-    lag = np.arange(-farthest, farthest + 1)
-    within, cells = np.zeros((farthest + 1, 2 * farthest + 1)), 0
-    for down, across in sides:
-        high, wide = (np.maximum(one[:, np.newaxis] - np.abs(lag), 0).sum(0) for one in (down, across))
-        within += np.outer(high[farthest:], wide)
-        cells += int(down.sum() * across.sum())
     kept = _both_ways(correlogram.grid * within) / cells
     return min(max(kept, 0.0) / correlogram.inflation, 1.0)
 
@@ -88,42 +96,92 @@ def _box(present: NDArray[np.bool_]) -> tuple[slice, ...]:
 def _add_products(residuals: Floats, present: NDArray[np.bool_], longest: int, products: Floats, pairs: Ints) -> None:
     """Add products of pairs of cells by rows down and columns across, products (3, down, across), pairs alike.
 
-    residuals : float64 (3, rows, columns). Distances across are the lanes of the innermost loop; each sum keeps the
-    order of the cells.
+    residuals : float64 (3, rows, columns), 0 where no cell is present. Distances across are the lanes of the innermost
+    loop; each sum keeps the order of the cells.
     """
     rows, columns = present.shape
+    ones = present.astype(np.int64)
     for down in range(min(longest, rows - 1) + 1):
         for r in range(rows - down):
             for c in range(columns):
                 if not present[r, c]:
                     continue
-                first = max(c - longest, 0) if down else c
-                last, shift = min(c + longest + 1, columns), longest - c
+                first, last = max(c - longest, 0) if down else c, min(c + longest + 1, columns)
+                here = first + longest - c
                 for name in range(len(residuals)):
-                    own, others, out = residuals[name, r, c], residuals[name, r + down], products[name, down]
-                    for other in range(first, last):
-                        out[other + shift] += own * others[other] if present[r + down, other] else 0.0
-                for other in range(first, last):
-                    pairs[down, other + shift] += present[r + down, other]
+                    own, others = residuals[name, r, c], residuals[name, r + down, first:last]
+                    out = products[name, down, here : here + last - first]
+                    for k in range(len(others)):
+                        out[k] += own * others[k]
+                present_there = ones[r + down, first:last]
+                counts = pairs[down, here : here + last - first]
+                for k in range(len(present_there)):
+                    counts[k] += present_there[k]
 
 
-def _correlogram(residual: str, products: Floats, pairs: Ints, cells: int) -> Correlogram:
-    longest = len(pairs) - 1
-    distance = _distances(longest)
+@dataclass(frozen=True)
+class _Lags:
+    """The pairs of cells of an evaluation unit by lag, which its residuals share.
+
+    Parameters
+    ----------
+    pairs, distance : int64 (lags down, lags across)
+        Number of pairs and rounded distance of each lag.
+    inside, place : int64
+        Lags that are not farther than the longest one, as places in the flat arrays, and their distances.
+    counted : float64 (lags)
+        Number of pairs of each distance.
+    threshold : float64 (lags)
+        Lowest correlation that is not noise.
+    """
+
+    pairs: Ints
+    distance: Ints
+    inside: Ints
+    place: Ints
+    counted: Floats
+    known: NDArray[np.bool_]
+    threshold: Floats
+
+    @classmethod
+    def of(cls, pairs: Ints) -> Self:
+        """Return the lags of these pairs."""
+        longest = len(pairs) - 1
+        distance = _distances(longest)
+        inside = np.flatnonzero(distance <= longest)
+        place = distance.ravel()[inside]
+        counted = np.bincount(place, pairs.ravel()[inside], longest + 1)
+        known = (counted >= FEWEST_PAIRS) | (np.arange(longest + 1) == 0)  # a cell is alike with itself
+        threshold = np.maximum(THRESHOLD, 2 / np.sqrt(np.maximum(counted, 1)))
+        return cls(pairs, distance, inside, place, counted, known, threshold)
+
+    def by_distance(self, correlation: Floats) -> Floats:
+        """Return the mean correlation of each distance; NaN where there are too few pairs."""
+        sums = np.bincount(self.place, (correlation * self.pairs).ravel()[self.inside], len(self.pairs))
+        return np.divide(sums, self.counted, out=np.full(len(sums), np.nan), where=self.known)
+
+    def reach(self, correlation: Floats) -> int:
+        """Return the first distance whose correlation is noise, or the number of distances."""
+        below = np.flatnonzero(~(correlation[1:] >= self.threshold[1:]))
+        return 1 + int(below[0]) if len(below) else len(self.pairs)
+
+
+def _correlogram(residual: str, products: Floats, lags: _Lags, cells: int) -> Correlogram:
+    pairs, distance, longest = lags.pairs, lags.distance, len(lags.pairs) - 1
     variance = products[0, longest] / cells
     grid = products / np.maximum(pairs, 1) / (variance if variance > 0 else 1.0)
-    around = _by_distance(grid, pairs, distance, longest)[0][np.minimum(distance, longest)]
+    around = lags.by_distance(grid)[np.minimum(distance, longest)]
     grid = np.where((pairs >= FEWEST_PAIRS) | (distance == 0), grid, around)
     inflation = 1.0
     for _ in range(
         3
     ):  # the evaluation unit's own mean is taken away, which lowers every correlation by the correlation of the mean
         correlation = (grid + inflation / cells) / (1 + inflation / cells)
-        by_distance, counted = _by_distance(correlation, pairs, distance, longest)
-        correlation_range = _reach(by_distance, counted)
+        by_distance = lags.by_distance(correlation)
+        correlation_range = lags.reach(by_distance)
         near = (distance < correlation_range) & (pairs > 0)
         inflation = _inflation(np.where(near, grid, 0.0), near, cells)
-    shown = np.where(near, correlation, 0.0)
+    shown, counted = np.where(near, correlation, 0.0), lags.counted.astype(np.int64)
     return Correlogram(residual, np.arange(longest + 1), by_distance, counted, correlation_range, shown, inflation)
 
 
@@ -134,21 +192,6 @@ def _distances(longest: int) -> Ints:
     distance = np.rint(np.hypot(down, across)).astype(np.int64)
     distance.setflags(write=False)
     return distance
-
-
-def _by_distance(correlation: Floats, pairs: Ints, distance: Ints, longest: int) -> tuple[Floats, Ints]:
-    inside = distance <= longest
-    counted = np.bincount(distance[inside], pairs[inside], longest + 1)
-    sums = np.bincount(distance[inside], (correlation * pairs)[inside], longest + 1)
-    known = (counted >= FEWEST_PAIRS) | (np.arange(longest + 1) == 0)  # a cell is alike with itself
-    mean = np.divide(sums, counted, out=np.full(longest + 1, np.nan), where=known)
-    return mean, counted.astype(np.int64)
-
-
-def _reach(correlation: Floats, pairs: Ints) -> int:
-    threshold = np.maximum(THRESHOLD, 2 / np.sqrt(np.maximum(pairs, 1)))
-    below = np.flatnonzero(~(correlation[1:] >= threshold[1:]))
-    return 1 + int(below[0]) if len(below) else len(pairs)
 
 
 def _inflation(grid: Floats, near: NDArray[np.bool_], cells: int) -> float:

@@ -1,6 +1,8 @@
 """Compute the numbers of one variable of an evaluation unit; any process can do this."""
 
+import gc
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
 from geouq.config import Intervals, Variable
@@ -87,8 +89,21 @@ def _belong_together(unit: EvaluationUnit, other: EvaluationUnit, zones: int) ->
 
 def numbers_of_batch(sums: Sequence[Sums]) -> Sequence[UnitNumbers]:
     """Return the numbers of each."""
-    with environment_read_once():  # metrics that cells do not keep raise errors, whose messages are cleaned
+    # metrics that cells do not keep raise errors, whose messages are cleaned
+    with environment_read_once(), _without_collector():
         return [unit_numbers(one) for one in sums]
+
+
+@contextmanager
+def _without_collector() -> Iterator[None]:
+    """Let garbage of cycles wait: numbers make many objects and few cycles, and the collector looks through them."""
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_enabled:
+            gc.enable()
 
 
 def unit_numbers(sums: Sums) -> UnitNumbers:
