@@ -5,7 +5,7 @@ those of the calibration curve as differences of shares. UCE has the unit of the
 pixels and a mean variance of its own in each bin, by which it weighs its gaps.
 """
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -50,6 +50,11 @@ class Gaps:
     whole: bool = True
     ratios: VarianceGaps | None = None
     levels: Floats = field(default_factory=lambda: np.empty(0))
+
+    def of_first(self, resamples: int) -> "Gaps":
+        """Return the gaps with those of the first resamples alone."""
+        weight = None if self.drawn_weight is None else self.drawn_weight[:resamples]
+        return replace(self, drawn=self.drawn[:resamples], drawn_weight=weight)
 
     @property
     def defined(self) -> bool:

@@ -1,6 +1,7 @@
 """Intervals of every number of an evaluation unit, tests of its calibration and bands of its curves."""
 
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
@@ -256,7 +257,7 @@ def infer(
     if wanted is None:
         with isolated("intervals", "bands of the curves"):
             of = bands_of if metric_options.form.has_variance else bands_of_shares
-            bands = of(whole, drawn, metric_options, blocks, settings.level)
+            bands = of(whole, drawn, metric_options, blocks, settings.level, settings.resamples)
     if metric_options.form.has_variance and wanted is None:
         with isolated("intervals", "limits of groups"):
             of_groups = _limits_of_groups(name, metric_options, places, tiles, settings)
@@ -284,10 +285,14 @@ def _assessed(
         how: Certainty | str = NOT_KEPT if isinstance(one, Value) else FAILED
         if not isinstance(one, Value):
             with isolated("intervals", _key(one)[0]):
-                how = missing_reason(one, whole, drawn, metric_options) or Certainty(
+                how = missing_reason(one, whole, drawn, metric_options) or _certainty(
                     one, gaps_of(one.value, whole, drawn, metric_options), method
                 )
         yield one, how
+
+
+def _certainty(number: Resampled, gaps: Gaps | None, method: str) -> Certainty:
+    return Certainty(number, gaps.of_first(len(number.replicates)) if gaps else None, method)
 
 
 def _assessed_by_tiles(
@@ -370,20 +375,25 @@ def _most_blocks(places: Sequence[TilePlace], settings: Intervals, cells: int) -
     return sum(int(block_numbers(place.cell_grid.shape, side).max()) + 1 for place in places)
 
 
-def bands_of(whole: Summary, drawn: Summary, metric_options: MetricOptions, blocks: Blocks, level: float) -> Bands:
-    """Bands around the curves of `whole`, whose resamples are `drawn`; all bins have the shared edges of `choices`."""
+def bands_of(
+    whole: Summary, drawn: Summary, metric_options: MetricOptions, blocks: Blocks, level: float, resamples: int
+) -> Bands:
+    """Bands around the curves of `whole`, whose resamples are the first rows of `drawn`; bins have the shared edges."""
     widening = _widening(blocks, level)
     mse = {}
     for scheme in metric_options.schemes:
         observed, replicates = (binned_as_shared(one, scheme, metric_options).mse for one in (whole, drawn))
-        mse[scheme.name] = _limits(observed, replicates, widening["squared_error"], level, (0.0, np.inf))
+        mse[scheme.name] = _limits(observed, replicates[:resamples], widening["squared_error"], level, (0.0, np.inf))
     farthest = float(np.maximum(widening["error"], widening["z_square"]))
-    calibration = _calibration(whole, drawn, metric_options, widening["error"], level)
-    return Bands(level, blocks.count, calibration, mse, _pit_effective(whole, drawn) / farthest**2)
+    levels, calibration = metric_options.calibration_levels, np.full((2, len(metric_options.calibration_levels)), np.nan)
+    with suppress(SummaryError):  # levels between those at which cells count
+        others = calibration_curve(drawn, levels)[:resamples]
+        calibration = _limits(calibration_curve(whole, levels), others, widening["error"], level, (0.0, 1.0))
+    return Bands(level, blocks.count, calibration, mse, _pit_effective(whole, drawn, resamples) / farthest**2)
 
 
 def bands_of_shares(
-    whole: Summary, drawn: Summary, metric_options: MetricOptions, blocks: Blocks, level: float
+    whole: Summary, drawn: Summary, metric_options: MetricOptions, blocks: Blocks, level: float, resamples: int
 ) -> Bands | None:
     """Return the bands around the observed shares of quantiles or classes; None if the form has no such curves."""
     known = FORM_CURVES.get(metric_options.form.key)
@@ -393,7 +403,7 @@ def bands_of_shares(
     both = zip(known.curves(whole), known.curves(drawn), strict=True)
     shares = {}
     for (name, _, y), (_, _, others) in both:
-        limits = _limits(y, others, widening, level, (0.0, 1.0))
+        limits = _limits(y, others[:resamples], widening, level, (0.0, 1.0))
         limits[:, limits[0] == limits[1]] = np.nan  # a share that no resample changes does not tell how certain it is
         shares[name] = limits[:, np.isfinite(y)]
     return Bands(level, blocks.count, np.empty((2, 0)), {}, np.nan, shares)
@@ -418,17 +428,6 @@ def pit_half_width(effective: float, level: float) -> float:
     return quantile((1 + level) / 2) * float(np.sqrt((PIT_BINS - 1) / effective))
 
 
-def _calibration(
-    whole: Summary, drawn: Summary, metric_options: MetricOptions, widening: float, level: float
-) -> Floats:
-    levels = metric_options.calibration_levels
-    try:
-        others = calibration_curve(drawn, levels)
-    except SummaryError:  # levels between those at which cells count
-        return np.full((2, len(levels)), np.nan)
-    return _limits(calibration_curve(whole, levels), others, widening, level, (0.0, 1.0))
-
-
 def _limits(estimates: Floats, drawn: Floats, widening: float, level: float, bounds: tuple[float, float]) -> Floats:
     """Return the limits (2, points) of points from their replicates (R, points)."""
     limits, replicates = np.full((2, len(estimates)), np.nan), np.sort(np.ascontiguousarray(drawn.T))
@@ -438,9 +437,9 @@ def _limits(estimates: Floats, drawn: Floats, widening: float, level: float, bou
     return limits
 
 
-def _pit_effective(whole: Summary, drawn: Summary) -> float:
+def _pit_effective(whole: Summary, drawn: Summary, resamples: int) -> float:
     """Independent pixels whose shares of 20 bins would vary as much as those of the resamples; at most all pixels."""
     n, drawn_shares = float(whole.n), drawn.z.regular(PIT_BINS) / drawn.moments.weight[:, np.newaxis]
     shares = whole.z.regular(PIT_BINS) / whole.moments.weight
-    spread = float(np.square(drawn_shares - shares).mean(0).sum())
+    spread = float(np.square(drawn_shares[:resamples] - shares).mean(0).sum())
     return min(n, float((shares * (1 - shares)).sum()) / spread) if spread > 0 else n

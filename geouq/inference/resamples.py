@@ -172,6 +172,9 @@ def resampled_by_cells(
 ) -> tuple[MetricOptions, Summary, Iterator[Resampled | Value]]:
     """Return the choices with the bins of the whole, the summary of the resamples, and all numbers of the whole.
 
+    The summary has some rows more than there are resamples, from which the gradients of the numbers follow. Curves and
+    bins of all rows are computed once, and the first rows of them are those of the resamples.
+
     Parameters
     ----------
     name : str
@@ -183,26 +186,30 @@ def resampled_by_cells(
     wanted : container of str, optional
         Names of the metrics; all by default.
     """
-    basis = units.basis
+    basis, probes = units.basis, Probes.of(units.rows)
     drawn = resampled(sums, settings.resamples, settings.seed, name)
     metric_options = with_effective(
         replace(metric_options, shared_edges=basis.edges), whole, basis.summary(sums), blocks
     )
-    return metric_options, basis.summary(drawn), _numbers(whole, metric_options, drawn, units, sums, wanted=wanted)
+    both = basis.summary(np.concatenate([drawn, probes.sums]))  # one call a metric takes half the time of two
+    return metric_options, both, _numbers(whole, metric_options, both, probes, units, sums, wanted=wanted)
 
 
 def _numbers(
     whole: Summary,
     metric_options: MetricOptions,
-    drawn: Floats,
+    both: Summary,
+    probes: Probes,
     units: Units,
     sums: Floats,
     *,
     wanted: Container[str] | None,
 ) -> Iterator[Resampled | Value]:
-    """Yield all numbers with their resamples; a bare value where cells do not keep what it follows from."""
-    probes = Probes.of(units.rows)
-    both = units.basis.summary(np.concatenate([drawn, probes.sums]))  # one call a metric takes half the time of two
+    """Yield all numbers with their resamples; a bare value where cells do not keep what it follows from.
+
+    both : Summary
+        Of the resamples and, after these, of the probes.
+    """
     numbers: list[tuple[Value, Floats | None]] = []
     for metric in (one for one in metrics_of(metric_options.form) if wanted is None or one.name in wanted):
         values = list(evaluate_metric(metric, whole, metric_options))
@@ -210,7 +217,8 @@ def _numbers(
         found: list[Floats | None] = [None] * len(values) if others is None else [other.value for other in others]
         numbers += zip(values, found, strict=True)
     every = np.stack([each for _, each in numbers if each is not None])
-    replicates, gradients = every[:, : len(drawn)], probes.gradient(every[:, len(drawn) :]).T
+    resamples = every.shape[1] - len(probes.sums)
+    replicates, gradients = every[:, :resamples], probes.gradient(every[:, resamples:]).T
     by_block, by_cell = (influences(rows, gradients) for rows in (sums, units.rows))
     own, place = Influences(by_block.T, units.squares.sums(by_cell).T, by_cell.T, units.squares), count()
     for value, each in numbers:

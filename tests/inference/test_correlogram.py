@@ -5,7 +5,7 @@ import pytest
 from correlated import gaussian_field
 
 from geouq.inference.blocks import block_sides
-from geouq.inference.correlogram import THRESHOLD, correlograms, kept_by_blocks
+from geouq.inference.correlogram import THRESHOLD, correlograms, kept_by_blocks, pairs_within_blocks
 
 
 def of_field(field, present=None):
@@ -78,8 +78,9 @@ def test_blocks_keep_the_share_of_the_variance_that_is_within_them(side, scale):
     whole, shape = np.pi * scale**2, (96 // side, side, 96 // side, side)
     within = np.mean([field.reshape(shape).sum((1, 3)).var() for field in fields]) / side**2
 
-    sides = [block_sides((96, 96), side)]
-    kept = np.mean([kept_by_blocks(of_field(field), sides) for field in fields[:12]])
+    found = [of_field(field) for field in fields[:12]]
+    pairs = pairs_within_blocks(found[0].grid.shape[0] - 1, [block_sides((96, 96), side)])
+    kept = np.mean([kept_by_blocks(one, *pairs) for one in found])
 
     assert kept == pytest.approx(within / whole, rel=0.12)
 
