@@ -152,6 +152,8 @@ class Certainty:
 
     def defined(self, level: float) -> bool:
         """Return whether enough resamples have the number for limits of that level."""
+        if self.gaps is None and self.numbers.corrected is not None:
+            return True
         if not np.isfinite(self.numbers.of_blocks).all():
             return False
         if self.gaps is not None:
@@ -175,6 +177,8 @@ class Certainty:
     @cached_property
     def _of_replicates(self) -> Replicates:
         if self.method == "bca":
+            if (found := self.numbers.corrected) is not None:
+                return found
             return Replicates.corrected(float(self.numbers.value.value), self._defined, self.numbers.left_out)
         return Replicates(np.sort(self._defined))
 

@@ -46,14 +46,25 @@ class Replicates:
     @classmethod
     def corrected(cls, estimate: float, replicates: Floats, left_out: Floats) -> Self:
         """Return replicates with both corrections. left_out : the number without each group of blocks."""
-        ordered, count = np.sort(replicates), len(replicates)
-        below = (ordered.searchsorted(estimate) + ordered.searchsorted(estimate, "right")) / 2
-        bias = quantile(min(max(below, 0.5), count - 0.5) / count)
+        return cls.each_corrected(np.array([estimate]), replicates[np.newaxis], left_out[np.newaxis])[0]
+
+    @classmethod
+    def each_corrected(cls, estimates: Floats, replicates: Floats, left_out: Floats) -> list[Self]:
+        """Return the same of several numbers (N), whose replicates are (N, R), and left_out (N, groups)."""
+        ordered, count = np.sort(replicates), replicates.shape[-1]
+        own = estimates[:, np.newaxis]
+        below = ((ordered < own).sum(-1) + (ordered <= own).sum(-1)) / 2
         scaled = _near_one(left_out)
-        away = _near_one(scaled.mean() - scaled)
-        size = (away**2).sum()
-        acceleration = (away**3).sum() / (6 * size**1.5) if size > 0 else 0.0
-        return cls(ordered, bias, float(acceleration))
+        away = _near_one(scaled.mean(-1, keepdims=True) - scaled)
+        sizes, cubes = (away**2).sum(-1), (away**3).sum(-1)
+        return [
+            cls(
+                ordered[k],
+                quantile(min(max(float(below[k]), 0.5), count - 0.5) / count),
+                float(cubes[k] / (6 * size**1.5)) if size > 0 else 0.0,
+            )
+            for k, size in enumerate(sizes)
+        ]
 
     @property
     def parts(self) -> ReplicateParts:
@@ -71,8 +82,8 @@ class Replicates:
 
 
 def _near_one(values: Floats) -> Floats:
-    """Return the values times a power of 2 that brings the largest near 1: no square overflows, no digit changes."""
-    _, exponent = np.frexp(np.abs(values).max(initial=0.0))
+    """Return rows times a power of 2 that brings the largest value near 1: no square overflows, no digit changes."""
+    _, exponent = np.frexp(np.abs(values).max(-1, initial=0.0, keepdims=True))
     return np.ldexp(values, -exponent)
 
 

@@ -19,6 +19,7 @@ from geouq.core.errors import SummaryError
 from geouq.inference.bin_gaps import binned_as_shared, rests_on_few_blocks
 from geouq.inference.blocks import Blocks, Units
 from geouq.inference.bootstrap import WEIGHT, resampled
+from geouq.inference.limits import Replicates
 from geouq.inference.long_run import LongRun, Squares, long_runs
 from geouq.metrics import Metric, MetricOptions, Value, evaluate_metric, metrics_of
 from geouq.summary import Summary
@@ -130,6 +131,32 @@ class Influences:
 
 
 @dataclass(frozen=True)
+class Together:
+    """Several numbers of an evaluation unit, whose replicates are sorted in one call.
+
+    Parameters
+    ----------
+    estimates : float64 (numbers)
+    replicates : float64 (numbers, R)
+    of_blocks : float64 (numbers, blocks)
+        Influence of each block.
+    """
+
+    estimates: Floats
+    replicates: Floats
+    of_blocks: Floats
+
+    @cached_property
+    def corrected(self) -> Mapping[int, Replicates]:
+        """Return the bias-corrected replicates of the numbers without a missing one, by their place."""
+        known = np.isfinite(self.estimates) & np.isfinite(self.replicates).all(-1) & np.isfinite(self.of_blocks).all(-1)
+        estimates = self.estimates[known]
+        left_out = estimates[:, np.newaxis] - self.of_blocks[known]
+        found = Replicates.each_corrected(estimates, self.replicates[known], left_out)
+        return dict(zip(np.flatnonzero(known).tolist(), found, strict=True))
+
+
+@dataclass(frozen=True)
 class Resampled:
     """One number: of the evaluation unit, of each resample, and its place among those whose influences are known."""
 
@@ -137,6 +164,12 @@ class Resampled:
     replicates: Floats
     influences: Influences
     place: int = 0
+    together: Together | None = None
+
+    @property
+    def corrected(self) -> Replicates | None:
+        """Return the bias-corrected replicates, if none is missing and they were drawn with those of other numbers."""
+        return None if self.together is None else self.together.corrected.get(self.place)
 
     @property
     def of_blocks(self) -> Floats:
@@ -221,8 +254,10 @@ def _numbers(
     replicates, gradients = every[:, :resamples], probes.gradient(every[:, resamples:]).T
     by_block, by_cell = (influences(rows, gradients) for rows in (sums, units.rows))
     own, place = Influences(by_block.T, units.squares.sums(by_cell).T, by_cell.T, units.squares), count()
+    estimates = np.array([float(value.value) for value, each in numbers if each is not None])
+    together = Together(estimates, replicates, np.ascontiguousarray(by_block.T))
     for value, each in numbers:
-        yield value if each is None else Resampled(value, replicates[k := next(place)], own, k)
+        yield value if each is None else Resampled(value, replicates[k := next(place)], own, k, together)
 
 
 def of_cells(metric: Metric, summary: Summary, metric_options: MetricOptions) -> list[Value] | None:

@@ -296,9 +296,13 @@ def _normalized(value: Floats, gaps: Floats) -> Floats:
 
 
 def _sum(gaps: Floats) -> Floats:
+    if not np.isnan(gaps).any():
+        return np.asarray(gaps.sum(-1))
     return np.where(np.isnan(gaps).all(-1), np.nan, np.nansum(gaps, axis=-1))
 
 
 def _mean(gaps: Floats) -> Floats:
+    if gaps.shape[-1] and not np.isnan(gaps).any():
+        return np.asarray(gaps.sum(-1) / gaps.shape[-1])
     used = (~np.isnan(gaps)).sum(-1)
     return np.nansum(gaps, axis=-1) / np.where(used > 0, used, np.nan)
