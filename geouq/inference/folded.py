@@ -58,6 +58,12 @@ class Noise:
         return self.power * np.where(np.isnan(gaps), 0.0, gaps) if self.kind == "ratios" else gaps
 
     @cached_property
+    def spreads(self) -> tuple[Floats, Floats]:
+        """Return the mean square of each gap over all noise, and the sorted variances of each noise over its gaps."""
+        expected, spreads = spreads_of(np.ascontiguousarray(self.gaps))
+        return expected, np.sort(spreads)
+
+    @cached_property
     def of_nothing(self) -> Floats:
         """Return the sorted norms of the noise alone."""
         return np.sort(self.norms(np.zeros(self.gaps.shape[-1]))[1:])
@@ -115,7 +121,7 @@ def folded_limits(gaps: Floats, noise: Noise, level: float) -> tuple[float, floa
     observed = noise.norm(gaps)
     if observed == 0:
         return 0.0, 0.0
-    limits = [noise.limits_along(shape, observed, 1 - level) for shape in _shapes(gaps, noise.gaps)]
+    limits = [noise.limits_along(shape, observed, 1 - level) for shape in _shapes(gaps, noise.spreads)]
     return min(low for low, _ in limits), max(high for _, high in limits)
 
 
@@ -127,24 +133,24 @@ def folded_p_value(number: float, gaps: Floats, noise: Noise) -> float:
     observed = noise.norm(gaps)
     if observed == 0:
         return 1.0 if number == 0 else 0.0
-    shapes = _shapes(gaps, noise.gaps)
+    shapes = _shapes(gaps, noise.spreads)
     tails = [noise.tails(noise.multiple_with(number, shape), shape, observed) for shape in shapes]
     return min(max(small for small, _ in tails), max(large for _, large in tails), 1.0)
 
 
-def _shapes(gaps: Floats, noise: Floats) -> list[Floats]:
+def _shapes(gaps: Floats, spreads_of_noise: tuple[Floats, Floats]) -> list[Floats]:
     """Gaps whose sizes differ by no more than their noise leaves to explain; those that stand out; all alike, if so.
 
     Noise that all bins share can hide a gap that they all have, so that gaps alike in sign too are a shape of their
     own, as long as those observed differ by no more than noise does.
     """
-    expected, spreads = spreads_of(np.ascontiguousarray(noise))
+    expected, spreads = spreads_of_noise
     missing, size = np.isnan(gaps), np.abs(gaps)
     mean, spread = size[~missing].mean(), float(size[~missing].var())
     left = max(0.0, 1 - float(np.nanmean(expected)) / spread) if spread > 0 else 0.0
     alike = np.sign(gaps) * (mean + np.sqrt(left) * (size - mean))
     few = np.where((size > STANDS_OUT * np.sqrt(expected)) | missing, gaps, 0.0)
     shapes = [alike, few] if few[~missing].any() else [alike]
-    if gaps[~missing].var() <= Replicates(np.sort(spreads)).limits(0.9)[1]:
+    if gaps[~missing].var() <= Replicates(spreads).limits(0.9)[1]:
         shapes.append(np.where(missing, np.nan, mean if gaps[~missing].sum() >= 0 else -mean))
     return shapes

@@ -23,7 +23,7 @@ from geouq.inference.blocks import (
     units_of,
 )
 from geouq.inference.bootstrap import CellsOf, N, basis_of_cells
-from geouq.inference.folded import folded_limits, folded_p_value
+from geouq.inference.folded import Noise, folded_limits, folded_p_value
 from geouq.inference.limits import Replicates, consistent_p_value, rounded, widened
 from geouq.inference.resamples import (
     FEW_TILES,
@@ -164,9 +164,19 @@ class Certainty:
         """Return the limits of a level."""
         gaps, widening = self.gaps, self.numbers.long_run.widening(level)
         if gaps is not None:
-            return rounded(folded_limits(gaps.signed, gaps.noise(widening), level))
+            return rounded(folded_limits(gaps.signed, self._noise(widening), level))
         estimate, bounds = float(self.numbers.value.value), self.numbers.value.metric.bounds
         return rounded(widened(estimate, self._of_replicates.limits(level), widening, bounds))
+
+    def _noise(self, widening: float) -> Noise:
+        """Return the noise of the gaps, which the limits and the p-value share."""
+        if widening not in self._noises and self.gaps is not None:
+            self._noises[widening] = self.gaps.noise(widening)
+        return self._noises[widening]
+
+    @cached_property
+    def _noises(self) -> dict[float, Noise]:
+        return {}
 
     @cached_property
     def _defined(self) -> Floats:
@@ -189,7 +199,7 @@ class Certainty:
             estimate = float(value.value)
             p = self._of_replicates.p_value(number, estimate, long_run.spread, value.metric.bounds, least)
         else:
-            p = folded_p_value(number, gaps.signed, gaps.noise(long_run.widening(level)))
+            p = folded_p_value(number, gaps.signed, self._noise(long_run.widening(level)))
         return consistent_p_value(p, excluded=not limits[0] <= number <= limits[1], level=level, least=least)
 
 

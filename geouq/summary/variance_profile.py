@@ -365,6 +365,7 @@ class RunningProfile:
         self._used = np.zeros(0, np.bool_)
         self._kept: TailPixels | None = None
         self._waiting: list[TailPixels] = []
+        self._is_joined = False
         self.add(first)
 
     def add(self, other: VarianceProfile) -> None:
@@ -392,7 +393,7 @@ class RunningProfile:
     def settled(self) -> VarianceProfile:
         """Return the profile of all; its kept pixels in their one order."""
         self._settle()
-        kept = self._kept and self._kept.in_order()
+        kept = self._kept.in_order() if self._kept and self._is_joined else self._kept  # those of one are in order
         return self._with(np.flatnonzero(self._used) + self._first, self._sums[self._used], kept)
 
     def _with(self, keys: Ints, sums: Floats, kept: TailPixels | None) -> VarianceProfile:
@@ -437,7 +438,8 @@ class RunningProfile:
         """Join the kept pixels, and let those go of keys that are no longer complete."""
         if self._kept is None:
             return
-        kept = self._kept.joined(self._waiting)
+        self._is_joined |= bool(self._waiting)
+        kept = self._kept.joined(self._waiting) if self._waiting else self._kept
         self._kept, self._waiting = self._with(np.empty(0, np.int64), self._sums[:0], kept).pruned().kept, []
 
     def _reach(self, other: VarianceProfile) -> None:
@@ -513,9 +515,8 @@ class BinBasis:
         """Return a profile that is known by these bins alone."""
         columns, start, bins = rows.reshape(len(rows), self.shares.shape[1], BINNED), 0, {}
         for edges in self.edges.values():
-            variance, squared_error, squared_variance, n, weight = np.moveaxis(
-                columns[:, start : start + len(edges) - 1], -1, 0
-            )
+            own = np.moveaxis(columns[:, start : start + len(edges) - 1], -1, 0)
+            variance, squared_error, squared_variance, n, weight = np.ascontiguousarray(own)
             exact = np.zeros(len(rows), np.bool_)
             bins[edges.tobytes()] = Binned(edges, variance, squared_error, squared_variance, n, weight, exact)
             start += len(edges) - 1
