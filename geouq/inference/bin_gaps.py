@@ -69,8 +69,10 @@ class Gaps:
         gaps = widening * (self.drawn - self.signed)
         if self.weight is None or self.drawn_weight is None:
             return Noise(self.norm, gaps, levels=self.levels)
-        with np.errstate(divide="ignore", invalid="ignore"):  # the weight of a bin that was not drawn is 0
-            weight = self.weight * np.exp(widening * np.log(self.drawn_weight / self.weight))
+        weight = self.weight
+        if (weight != self.drawn_weight).any() or not (weight > 0).all():
+            with np.errstate(divide="ignore", invalid="ignore"):  # the weight of a bin that was not drawn is 0
+                weight = weight * np.exp(widening * np.log(self.drawn_weight / weight))
         weight = np.vstack([self.weight, np.broadcast_to(weight, gaps.shape)])
         if self.ratios is None:
             return Noise(self.norm, gaps, weight)
@@ -110,7 +112,9 @@ def _variance_gaps(
 ) -> Gaps:
     scheme = next(scheme for scheme in metric_options.schemes if scheme.name == value.bins)
     bins = [binned_as_shared(summary, scheme, metric_options) for summary in (whole, resamples)]
-    (observed, replicates), (weight, drawn) = map(_log_ratio, bins), map(gaps.weight, bins)
+    (observed, replicates), (weight, drawn) = (
+        [per_bin.once(function) for per_bin in bins] for function in (_log_ratio, gaps.weight)
+    )
     some_error = bool((bins[0].squared_error[bins[0].n > 0] > 0).all())
     return Gaps("ratios", observed, replicates, weight, drawn, some_error, gaps)
 
@@ -119,7 +123,7 @@ def rests_on_few_blocks(value: Value, whole: Summary, resamples: Summary, metric
     """Return whether a bin of the number lies in so few blocks that a resample drew none of them."""
     if value.bins:
         scheme = next(scheme for scheme in metric_options.schemes if scheme.name == value.bins)
-        used, drawn = (binned_as_shared(summary, scheme, metric_options).n > 0 for summary in (whole, resamples))
+        used, drawn = (binned_as_shared(summary, scheme, metric_options).used for summary in (whole, resamples))
     elif value.group:
         used, drawn = (np.isfinite(_groups(value, summary, metric_options)) for summary in (whole, resamples))
     elif value.metric.in_probability_bins:

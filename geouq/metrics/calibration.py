@@ -168,8 +168,7 @@ def ence_null(
         return np.full(np.shape(summary.n), np.nan)
     if effective is None:
         return _mean(independent)
-    used = (per_bin.n > 0) & (effective > 0)
-    return _mean(independent * np.sqrt(np.divide(per_bin.n, effective, out=np.ones(per_bin.n.shape), where=used)))
+    return _mean(independent * np.sqrt(_worth(per_bin, effective)))
 
 
 @metric(
@@ -283,11 +282,20 @@ def _ence(per_bin: Binned) -> Floats:
 
 def _independent_gap(per_bin: Binned) -> Floats:
     """Return the relative gap of each bin that a perfect Gaussian forecaster has with independent pixels."""
-    variance = np.where(per_bin.n > 0, per_bin.variance, np.nan)
+    has_pixels = per_bin.used.all()
+    variance, n = (own if has_pixels else np.where(per_bin.used, own, np.nan) for own in (per_bin.variance, per_bin.n))
     independent = np.sqrt(per_bin.squared_variance / np.pi) / variance
-    least = 1 / np.sqrt(np.pi * np.where(per_bin.n > 0, per_bin.n, np.nan))  # of weights and variances that are alike
+    least = 1 / np.sqrt(np.pi * n)  # of weights and variances that are alike
     lost = (independent < 0.999 * least).any(-1, keepdims=True)  # squares too small for a float; cells round to 1e-4
-    return np.where(lost, np.nan, independent)
+    return np.where(lost, np.nan, independent) if lost.any() else independent
+
+
+def _worth(per_bin: Binned, effective: Floats) -> Floats:
+    """Return the pixels of each bin for each that is independent; 1 in a bin without any."""
+    used = per_bin.used & (effective > 0)
+    if used.all():
+        return np.asarray(per_bin.n / effective)
+    return np.divide(per_bin.n, effective, out=np.ones(per_bin.n.shape), where=used)
 
 
 def _normalized(value: Floats, gaps: Floats) -> Floats:

@@ -83,6 +83,11 @@ class Binned:
         return {}
 
     @cached_property
+    def used(self) -> NDArray[np.bool_]:
+        """Return which bins have pixels."""
+        return self.n > 0
+
+    @cached_property
     def mean_variance(self) -> Floats:
         """Return the mean predicted variance of each bin; NaN where empty."""
         return _ratio(self.variance, self.weight)
