@@ -111,8 +111,10 @@ def _add_products(residuals: Floats, present: NDArray[np.bool_], longest: int, p
                 for name in range(len(residuals)):
                     own, others = residuals[name, r, c], residuals[name, r + down, first:last]
                     out = products[name, down, here : here + last - first]
+                    is_finite = np.isfinite(own)
                     for k in range(len(others)):
-                        out[k] += own * others[k]
+                        if is_finite or present[r + down, first + k]:  # infinity times 0 would be NaN
+                            out[k] += own * others[k]
                 present_there = ones[r + down, first:last]
                 counts = pairs[down, here : here + last - first]
                 for k in range(len(present_there)):
@@ -131,6 +133,8 @@ class _Lags:
         Lags that are not farther than the longest one, as places in the flat arrays, and their distances.
     counted : float64 (lags)
         Number of pairs of each distance.
+    known : bool (lags)
+        Whether these are enough.
     threshold : float64 (lags)
         Lowest correlation that is not noise.
     """
@@ -150,7 +154,7 @@ class _Lags:
         distance = _distances(longest)
         inside = np.flatnonzero(distance <= longest)
         place = distance.ravel()[inside]
-        counted = np.bincount(place, pairs.ravel()[inside], longest + 1)
+        counted = np.bincount(place, pairs.ravel()[inside], longest + 1).astype(np.float64)
         known = (counted >= FEWEST_PAIRS) | (np.arange(longest + 1) == 0)  # a cell is alike with itself
         threshold = np.maximum(THRESHOLD, 2 / np.sqrt(np.maximum(counted, 1)))
         return cls(pairs, distance, inside, place, counted, known, threshold)

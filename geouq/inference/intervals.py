@@ -271,7 +271,7 @@ def infer(
     if wanted is None:
         with isolated("intervals", "bands of the curves"):
             of = bands_of if metric_options.form.has_variance else bands_of_shares
-            bands = of(whole, drawn, metric_options, blocks, settings.level, settings.resamples)
+            bands = of(whole, drawn, metric_options, blocks, settings.level, resamples=settings.resamples)
     if metric_options.form.has_variance and wanted is None:
         with isolated("intervals", "limits of groups"):
             of_groups = _limits_of_groups(name, metric_options, places, tiles, settings)
@@ -390,7 +390,7 @@ def _most_blocks(places: Sequence[TilePlace], settings: Intervals, cells: int) -
 
 
 def bands_of(
-    whole: Summary, drawn: Summary, metric_options: MetricOptions, blocks: Blocks, level: float, resamples: int
+    whole: Summary, drawn: Summary, metric_options: MetricOptions, blocks: Blocks, level: float, *, resamples: int
 ) -> Bands:
     """Bands around the curves of `whole`, whose resamples are the first rows of `drawn`; bins have the shared edges."""
     widening = _widening(blocks, level)
@@ -399,7 +399,10 @@ def bands_of(
         observed, replicates = (binned_as_shared(one, scheme, metric_options).mse for one in (whole, drawn))
         mse[scheme.name] = _limits(observed, replicates[:resamples], widening["squared_error"], level, (0.0, np.inf))
     farthest = float(np.maximum(widening["error"], widening["z_square"]))
-    levels, calibration = metric_options.calibration_levels, np.full((2, len(metric_options.calibration_levels)), np.nan)
+    levels, calibration = (
+        metric_options.calibration_levels,
+        np.full((2, len(metric_options.calibration_levels)), np.nan),
+    )
     with suppress(SummaryError):  # levels between those at which cells count
         others = calibration_curve(drawn, levels)[:resamples]
         calibration = _limits(calibration_curve(whole, levels), others, widening["error"], level, (0.0, 1.0))
@@ -407,7 +410,7 @@ def bands_of(
 
 
 def bands_of_shares(
-    whole: Summary, drawn: Summary, metric_options: MetricOptions, blocks: Blocks, level: float, resamples: int
+    whole: Summary, drawn: Summary, metric_options: MetricOptions, blocks: Blocks, level: float, *, resamples: int
 ) -> Bands | None:
     """Return the bands around the observed shares of quantiles or classes; None if the form has no such curves."""
     known = FORM_CURVES.get(metric_options.form.key)

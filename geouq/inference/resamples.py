@@ -225,17 +225,17 @@ def resampled_by_cells(
         replace(metric_options, shared_edges=basis.edges), whole, basis.summary(sums), blocks
     )
     both = basis.summary(np.concatenate([drawn, probes.sums]))  # one call a metric takes half the time of two
-    return metric_options, both, _numbers(whole, metric_options, both, probes, units, sums, wanted=wanted)
+    return metric_options, both, _numbers(whole, metric_options, both, units, sums, probes=probes, wanted=wanted)
 
 
 def _numbers(
     whole: Summary,
     metric_options: MetricOptions,
     both: Summary,
-    probes: Probes,
     units: Units,
     sums: Floats,
     *,
+    probes: Probes,
     wanted: Container[str] | None,
 ) -> Iterator[Resampled | Value]:
     """Yield all numbers with their resamples; a bare value where cells do not keep what it follows from.

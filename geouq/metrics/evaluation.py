@@ -112,7 +112,7 @@ def evaluate_metric(metric: Metric, summary: Summary, metric_options: MetricOpti
         name, number = metric.name + call.suffix, None
         try:
             number = np.asarray(_number(metric, summary, call))
-        except Exception:  # noqa: BLE001  numbers are many: only one that fails takes the time to say which it is
+        except Exception:  # of many numbers, only one that fails takes the time to say which it is
             with isolated("numbers", " ".join(filter(None, (name, call.bins, call.group)))):
                 raise
         if number is None:

@@ -69,6 +69,6 @@ def test_each_class_has_a_band_where_resamples_differ(inferred):
 
 def test_forms_whose_curves_take_one_summary_have_no_bands(monkeypatch):
     choices = SimpleNamespace(form=SimpleNamespace(key="other"))
-    assert bands_of_shares(None, None, choices, None, 0.95, 1000) is None
+    assert bands_of_shares(None, None, choices, None, 0.95, resamples=1000) is None
     monkeypatch.setitem(FORM_CURVES, "other", FormCurves(form_curves, "predicted", "observed"))
-    assert bands_of_shares(None, None, choices, None, 0.95, 1000) is None
+    assert bands_of_shares(None, None, choices, None, 0.95, resamples=1000) is None
