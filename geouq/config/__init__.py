@@ -34,6 +34,7 @@ from geouq.config.values import (
     FORM_KEYS,
     SPLIT,
     TILE,
+    TIME,
     VARIABLE,
     problem_of_name,
 )
@@ -55,6 +56,7 @@ __all__ = [
     "OUT",
     "SPLIT",
     "TILE",
+    "TIME",
     "VARIABLE",
     "Alignment",
     "BinScheme",

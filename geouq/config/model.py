@@ -70,6 +70,7 @@ from geouq.config.values import (
     CALIBRATION_LEVELS,
     CELLS,
     TILE,
+    TIME,
     VARIABLE,
     calibration_level,
     cell_side,
@@ -103,6 +104,10 @@ CalibrationWeights = Literal["equal", "counts"]
 
 def _all_tiles(written: object) -> object:
     return None if written == "all" else tiles_of(written)
+
+
+def _by_key(paths: Mapping[Steps, str]) -> dict[str, str]:
+    return {".".join(map(str, steps)): path for steps, path in paths.items()}
 
 
 def _names_in(info: ValidationInfo) -> Names | None:
@@ -389,14 +394,22 @@ class Experiment(Section):
         if isinstance(tiles, TileCut):
             if any(TILE in path for path in paths):
                 raise ValueError(f"one mosaic is cut, so paths have no {TILE}; name the tiles, or leave tiles out")
-        elif isinstance(tiles, tuple) and len(tiles) > 1 and paths and not any(TILE in p or is_array(p) for p in paths):
+        elif (
+            isinstance(tiles, tuple)
+            and len(tiles) > 1
+            and paths
+            and not any(TILE in p or TIME in p or is_array(p) for p in paths)
+        ):
             raise ValueError(f"{len(tiles)} tiles are named, but no path has {TILE} where their names stand")
         return tiles
 
     @model_validator(mode="after")
     def _with_files(self) -> Self:
         """Require a path of each layer, or a source that names its files."""
-        found = {layer: self._problem_of_files(layer, pattern) for layer, pattern in self.patterns.items()}
+        found = {
+            layer: self._problem_of_files(layer, pattern) or self._problem_of_times(layer, pattern)
+            for layer, pattern in self.patterns.items()
+        }
         raise_each((self._steps_of(layer), problem) for layer, problem in found.items() if problem)
         if isinstance(self.tiles, FileTiles) and not any(self.source_of(layer) for layer in self.patterns):
             raise_each([(("tiles",), "no layer takes its files from here; write, such as mean: {band: 1}, no path")])
@@ -414,6 +427,21 @@ class Experiment(Section):
             return "missing key 'path': path of the raster; without one, tiles names items or an index"
         if asset == "" and source is not None and source.usual is None:
             return "missing key 'asset': name of the asset; or give that of all layers, as tiles.asset"
+        return ""
+
+    def _problem_of_times(self, layer: str, pattern: str) -> str:
+        """Return what is wrong with {time} in the path of a layer, or with a path that lacks it."""
+        if TIME in pattern and isinstance(self.tiles, FileTiles):
+            return f"{TIME} is for files that are listed, but items or an index name the files; select times there"
+        models = {name: files.predicted for name, files in self.predictions.items()}
+        models |= {name: {**own.predicted, **_by_key(own.written)} for name, own in self.forms.items()}
+        for model, paths in models.items():
+            if layer in (key_of(model, key) for key in paths):
+                is_mixed = TIME not in pattern and not is_array(pattern) and any(TIME in own for own in paths.values())
+                return f"needs {TIME} where the time stands, as other layers of the prediction have it" * is_mixed
+        predicted = [path for paths in models.values() for path in paths.values()]
+        if TIME in pattern and not any(TIME in path or is_array(path) for path in predicted):
+            return f"has {TIME}, but the paths of the prediction have not; write it there too, or one of the times here"
         return ""
 
     def _is_of_many_bands(self, layer: str) -> bool:

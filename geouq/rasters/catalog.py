@@ -13,6 +13,7 @@ from geouq.core.failures import Failure
 from geouq.core.grid import Grid, Window
 from geouq.rasters.alignment import on_one_grid
 from geouq.rasters.areas import require_areas
+from geouq.rasters.array_layout import TIME
 from geouq.rasters.files import Stamp
 from geouq.rasters.gdal import keep_gdal_options
 from geouq.rasters.host_limit import requests_per_host
@@ -26,7 +27,7 @@ from geouq.rasters.sources import Sources, sources_of
 from geouq.rasters.steps import StepLabel, steps_of_tiles, with_selection
 from geouq.rasters.stored import in_units_of, require_one_variable
 from geouq.rasters.tile_names import (
-    has_arrays,
+    has_steps,
     is_of,
     missing_in_tables,
     problems_of_names,
@@ -199,9 +200,10 @@ def find_tiles(experiment: Experiment, workers: int | None = None) -> Catalog:
     requests_per_host()  # one message for a wrong limit, before any tile fails
     experiment = with_members(experiment)
     sources = sources_of(experiment)
-    if problems := sources.problems() + unknown_tiles(experiment, sources.names):
+    steps = {name: step.tile for name, step in sources.times.steps.items()}
+    if problems := sources.problems() + unknown_tiles(experiment, sources.names, steps.values()):
         raise config_error(problems)
-    names, notes = wanted_names(experiment, sources.names, sources.tiles)
+    names, notes = wanted_names(experiment, sources.names, sources.tiles, steps)
     if not names:
         raise config_error([experiment.problem("tiles", message=f"there is no tile to evaluate; {'; '.join(notes)}")])
     if problems := missing_in_tables(experiment, names):
@@ -220,7 +222,7 @@ def find_tiles(experiment: Experiment, workers: int | None = None) -> Catalog:
     if isinstance(experiment.tiles, TileCut):
         tiles = _cut(tiles, experiment, experiment.tiles)
     tiles, odd = _with_same_variables(tiles)
-    if has_arrays(experiment):
+    if has_steps(experiment):
         tiles, without, left_out = steps_of_tiles(tiles, experiment, [own.tile for own in (*failures, *wrong, *odd)])
         failures, notes = [*failures, *without], [*notes, *left_out]
     failures = sorted([*failures, *wrong, *odd], key=lambda failure: failure.tile)
@@ -234,11 +236,20 @@ def _cut(tiles: list[Tile], experiment: Experiment, cut: TileCut) -> list[Tile]:
         squares = [(tile, *square) for tile in tiles for square in squares_of(tile.grid, cut)]
     except DataError as error:
         raise config_error([experiment.problem("tiles", message=str(error))]) from None
-    if has_arrays(experiment):  # tiles are named after steps
-        return [tile.part(name, window) for tile, name, window in squares if is_of(name, cut.names or (name,))]
+    if has_steps(experiment):  # tiles are named after steps
+        return [
+            tile.part(_with_time(name, tile), window)
+            for tile, name, window in squares
+            if is_of(name, cut.names or (name,))
+        ]
     if squares and (problems := problems_of_names(experiment, {name for _, name, _ in squares})):
         raise config_error(problems)
     return [tile.part(name, window) for tile, name, window in squares if name in (cut.names or (name,))]
+
+
+def _with_time(name: str, tile: Tile) -> str:
+    """Return the name of a square of a mosaic, with the time of its file if there is one."""
+    return "_".join([name, *(step.label.name for step in tile.labels)])
 
 
 def readers_for(*, remote: bool) -> int:
@@ -275,8 +286,10 @@ class _Variables(NamedTuple):
 def _open_tile(name: str, sources: Sources, variables: _SharedVariables) -> Tile | Failure:
     try:
         rasters = {layer: sources.raster(layer, name) for layer in sources.patterns}
-        selected = with_selection(rasters, sources.experiment.data.select)
-        return _tile_of(name, selected, sources.experiment, variables)
+        step = sources.times.steps.get(name)
+        selected = with_selection(rasters, sources.experiment.data.select, in_names=(TIME,) if step else ())
+        tile = _tile_of(name, selected, sources.experiment, variables)
+        return replace(tile, labels=(StepLabel(TIME, TIME, step.label),)) if step else tile
     except GeouqError as error:
         return Failure(name, "header", type(error).__name__, str(error))
 
