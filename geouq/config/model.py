@@ -64,7 +64,7 @@ from geouq.config.sections import (
     method_alone,
     problem_of_groups,
 )
-from geouq.config.tiles import FileTiles, TileCut, Tiles, asset_in, tiles_of
+from geouq.config.tiles import FileTiles, MosaicTiles, TileCut, TilePolygons, Tiles, asset_in, tiles_of
 from geouq.config.validation_errors import Problem, Steps, quoted, raise_each, suggestion
 from geouq.config.values import (
     CALIBRATION_LEVELS,
@@ -177,12 +177,14 @@ class Experiment(Section):
         "bands",
     )
     tiles: Annotated[
-        TileCut | FileTiles | Annotated[Names, Field(min_length=1)] | None,
-        BeforeValidator(_all_tiles, json_schema_input_type=list[Text] | TileCut | FileTiles | Literal["all"]),
+        TileCut | TilePolygons | FileTiles | Annotated[Names, Field(min_length=1)] | None,
+        BeforeValidator(
+            _all_tiles, json_schema_input_type=list[Text] | TileCut | TilePolygons | FileTiles | Literal["all"]
+        ),
     ] = Field(
         default=None,
-        description="names of the tiles; or where they come from: squares of one mosaic (`{grid: 4096}`), items of "
-        "STAC, or an index; default: all tiles that have every layer",
+        description="names of the tiles; or where they come from: squares of one mosaic (`{grid: 4096}`), "
+        "polygons of one mosaic, items of STAC, or an index; default: all tiles that have every layer",
     )
     regions: Regions = Field(
         default={},
@@ -391,7 +393,7 @@ class Experiment(Section):
     @classmethod
     def _that_paths_tell_apart(cls, tiles: Tiles | Names | None, info: ValidationInfo) -> Tiles | Names | None:
         paths = [path for files in predictions_read(info.data) for path in files.predicted.values()]
-        if isinstance(tiles, TileCut):
+        if isinstance(tiles, MosaicTiles):
             if any(TILE in path for path in paths):
                 raise ValueError(f"one mosaic is cut, so paths have no {TILE}; name the tiles, or leave tiles out")
         elif (

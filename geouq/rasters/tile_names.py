@@ -14,8 +14,8 @@ from geouq.config import (
     VARIABLE,
     Experiment,
     FileTiles,
+    MosaicTiles,
     Problem,
-    TileCut,
     Tiles,
     config_error,
     problem_of_name,
@@ -199,7 +199,7 @@ def wanted_names(
     known : tiles of the source, if there is one, also those without files of some layers. steps : names of the steps
     of times, each with the name of its tile.
     """
-    if isinstance(experiment.tiles, TileCut):
+    if isinstance(experiment.tiles, MosaicTiles):
         return list(steps) or [only_name(experiment)], []
     if experiment.tile_names is not None and not has_steps(experiment):
         return list(experiment.tile_names), []
@@ -275,7 +275,7 @@ def unknown_tiles(experiment: Experiment, found: Mapping[str, set[str]], of_step
     of_steps : names of tiles with steps of times.
     """
     known = set().union(*found.values(), of_steps)
-    if not known or isinstance(experiment.tiles, TileCut) or has_arrays(experiment):
+    if not known or isinstance(experiment.tiles, MosaicTiles) or has_arrays(experiment):
         return []
     return problems_of_names(experiment, known)
 

@@ -12,8 +12,8 @@ from geouq.config import (
     K_FOLD,
     LEAVE_ONE_REGION_OUT,
     Configuration,
+    MosaicTiles,
     Recalibration,
-    TileCut,
     folder_of_run,
     suggestion,
 )
@@ -415,7 +415,7 @@ def _configuration(job: _Job, tiles: Sequence[Tile], recalibrators: Mapping[str,
     truth is not.
     """
     opened, names = job.opened, {tile.name for tile in tiles}
-    is_cut = isinstance(opened.experiment.tiles, TileCut) or has_steps(opened.experiment)
+    is_cut = isinstance(opened.experiment.tiles, MosaicTiles) or has_steps(opened.experiment)
     if is_cut or any(name not in names or file_name(name) != name for name in opened.tiles):
         (job.out / EVALUATE).unlink(missing_ok=True)
         return []
