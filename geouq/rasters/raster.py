@@ -29,7 +29,7 @@ from geouq.config import Alignment, Variable, model_and_layer
 from geouq.config.layer_file import is_array
 from geouq.core.errors import ChangedError, DataError
 from geouq.core.grid import Grid, Window
-from geouq.core.naming import format_in_name
+from geouq.core.naming import file_in_name, format_in_name
 from geouq.core.usage import advice_on, open_files_allowed
 from geouq.rasters.array_layout import ArrayLayout
 from geouq.rasters.files import (
@@ -290,6 +290,8 @@ class Raster:
     @cached_property
     def is_remote(self) -> bool:
         """Return whether it is on a server."""
+        if self.array is not None:
+            return is_remote(as_gdal_names_it(file_in_name(self.path)))
         return is_remote(physical(as_gdal_names_it(self.path)))
 
     @property

@@ -15,6 +15,7 @@ from geouq.config import (
     config_error,
     suggestion,
 )
+from geouq.config.layer_file import is_array
 from geouq.core.errors import DataError
 from geouq.core.naming import file_in_name
 from geouq.rasters.file_times import FileTimes, file_times
@@ -70,7 +71,8 @@ class Sources:
             file.path for layer, table in self.tables.items() for own in table.files.values()
             if (file := own.get(self.assets[layer]))
         )  # fmt: skip
-        return any(is_remote(as_gdal_names_it(path)) for paths in (patterns, named) for path in paths)
+        files = (file_in_name(path) if is_array(path) else path for paths in (patterns, named) for path in paths)
+        return any(is_remote(as_gdal_names_it(path)) for path in files)
 
     def file(self, layer: str, tile: str) -> TileFile:
         """Return the file of a layer of a tile, and what its source says of it."""
