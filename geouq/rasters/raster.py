@@ -255,6 +255,11 @@ class Raster:
         """Return the same file with what the configuration says of it."""
         return replace(self, header=self.header or self, **fields)
 
+    def placed_at(self, layout: ArrayLayout) -> "Raster":
+        """Return the raster at another place in its array; if it is aligned, so is its source."""
+        aligned = self.aligned and replace(self.aligned, source=self.aligned.source.placed_at(layout))
+        return self.changed(array=layout, aligned=aligned)
+
     def part(self, window: Window) -> "Raster":
         """Return the part of the raster that lies in a window."""
         row, column = self.corner
@@ -507,13 +512,13 @@ def opened(raster: Raster) -> Iterator[Any]:
     if raster.parts:
         yield _OfVariables(raster.parts)
         return
+    if raster.aligned is not None:
+        raise AssertionError(f"{raster.path} has pixels of another grid; read those of its source")
     if raster.array is not None:
         from geouq.rasters.array_reader import ArraySource  # noqa: PLC0415  as above
 
         yield ArraySource(raster, raster.array)
         return
-    if raster.aligned is not None:
-        raise AssertionError(f"{raster.path} has pixels of another grid; read those of its source")
     handles = _handles()
     key = (raster.path, raster.files, raster.read_at)
     if raster.kept and key not in _confirmed:

@@ -152,7 +152,7 @@ def steps_of(tile: "Tile", *, alone: bool, dated: Collection[str] = ()) -> StepT
             left_out[missing] += 1
             continue
         rasters = tile.rasters | {
-            key: tile.rasters[key].changed(array=layouts[key].at(own)) for key, own in places.items() if own is not None
+            key: tile.rasters[key].placed_at(layouts[key].at(own)) for key, own in places.items() if own is not None
         }
         names = [label.name for label in labels] if count > 1 else []
         name = "_".join(names if alone and names else [tile.name, *names])
