@@ -111,7 +111,12 @@ def _by_key(paths: Mapping[Steps, str]) -> dict[str, str]:
 
 
 def _names_in(info: ValidationInfo) -> Names | None:
-    """Return the names of the tiles that were read before; None where there are none."""
+    """Return the names of the tiles that were read before; None where there are none, or steps of them have others."""
+    data = info.data.get("data")
+    paths = [path for files in predictions_read(info.data) for path in files.predicted.values()]
+    paths += data.written.values() if isinstance(data, FormData) else ()
+    if any(TIME in path or is_array(path) for path in paths):
+        return None
     tiles = info.data.get("tiles")
     return tiles.names if isinstance(tiles, Tiles) else tiles
 

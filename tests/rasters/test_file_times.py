@@ -326,3 +326,43 @@ def test_tables_name_the_times():
     with (results.folder / "tables/metrics.csv").open(encoding="utf-8") as file:
         tiles = {row["name"] for row in csv.DictReader(file) if row["level"] == "tile"}
     assert tiles == set(MONTHS)
+
+
+@pytest.fixture
+def two_tiles(tmp_path, monkeypatch):
+    """Two tiles at two times, with a class raster of each tile; the experiment."""
+    monkeypatch.chdir(tmp_path)
+    for i, tile in enumerate(("a", "b")):
+        for key, values in layers(2, shape=SHAPE, seed=i).items():
+            for year, own in zip(("2010", "2015"), values, strict=True):
+                write_raster(tmp_path / f"{tile}_{year}_{key}.tif", own, transform=PLACE)
+        write_raster(tmp_path / f"cover_{tile}.tif", np.full(SHAPE, i + 1, np.uint8), transform=PLACE)
+    data = {key: f"{{tile}}_{{time}}_{key}.tif" for key in KEYS}
+    regions = {"cover": {"classes": "cover_{tile}.tif", "names": {1: "grass", 2: "wood"}}, "first": ["a"]}
+    years = {"years": {"dimension": "time", "by": "year"}}
+    return experiment(data, tiles=["a", "b"], regions=regions | years)
+
+
+def test_class_rasters_of_tiles_hold_at_all_times(two_tiles):
+    table = numbers(two_tiles).query("metric == 'rmse'").set_index("name").value
+
+    assert table["grass"] == pytest.approx(table["first"], rel=1e-9)
+    assert {"2010", "2015", "wood", "a_2010"} <= set(table.index)
+
+
+def test_the_configuration_of_a_run_is_read_again(two_tiles):
+    results = geouq.run(two_tiles)
+
+    again = load_experiment(results.folder / "config.yaml")
+
+    assert again.regions["first"] == ("a_2010", "a_2015")
+    assert [tile.name for tile in find_tiles(again).tiles] == ["a_2010", "a_2015", "b_2010", "b_2015"]
+
+
+def test_tiles_and_times_in_a_yaml_file_may_be_numbers(two_tiles, tmp_path):
+    del two_tiles
+    paths = "\n".join(f"  {key}: '{{tile}}_{{time}}_{key}.tif'" for key in KEYS)
+    text = f"version: 1\nname: numbers\ndata:\n{paths}\n  select: {{time: [2010]}}\nvariables: [v]\n"
+    (tmp_path / "numbers.yaml").write_text(text, encoding="utf-8")
+
+    assert names(load_experiment(tmp_path / "numbers.yaml")) == ["a_2010", "b_2010"]
