@@ -4,6 +4,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 from geouq.config import (
@@ -33,6 +34,7 @@ from geouq.rasters.mosaic import MosaicPart, squares_of
 from geouq.rasters.predictions import Prediction, is_predicted
 from geouq.rasters.raster import Raster, number_of_band
 from geouq.rasters.sidecars import folders_listed_once
+from geouq.rasters.source_file import stamp_of_source
 from geouq.rasters.sources import Sources, sources_of
 from geouq.rasters.steps import StepLabel, steps_of_tiles, with_selection
 from geouq.rasters.stored import in_units_of, require_one_variable
@@ -242,7 +244,15 @@ def find_tiles(experiment: Experiment, workers: int | None = None) -> Catalog:
         failures, notes = [*failures, *without], [*notes, *left_out]
     failures = sorted([*failures, *wrong, *odd], key=lambda failure: failure.tile)
     notes = [*notes, *sources.notes, *dict.fromkeys(note for tile in tiles for note in tile.notes)]
-    return Catalog(tuple(tiles), tuple(failures), tuple(notes), sources.stamps)
+    return Catalog(tuple(tiles), tuple(failures), tuple(notes), {**sources.stamps, **_stamp_of_polygons(experiment)})
+
+
+def _stamp_of_polygons(experiment: Experiment) -> dict[str, Stamp]:
+    """Return the file of the polygons that are tiles, by its key, if it is one of this machine."""
+    mosaic = experiment.tiles
+    if not isinstance(mosaic, TilePolygons) or not Path(mosaic.polygons).is_file():
+        return {}
+    return {"tiles.polygons": stamp_of_source(mosaic.polygons)}
 
 
 def _cut(tiles: list[Tile], experiment: Experiment, mosaic: TileCut | TilePolygons) -> tuple[list[Tile], list[str]]:

@@ -1,5 +1,7 @@
 """Polygons of one mosaic as tiles: the pixels whose centres are inside, and no other."""
 
+import json
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -195,6 +197,14 @@ def test_a_moved_polygon_is_another_tile(folder):
     assert before == again
     assert before != after
     assert key_of_tile(before, settings) == key_of_tile(again, settings) != key_of_tile(after, settings)
+
+
+@pytest.mark.usefixtures("folder")
+def test_a_run_keeps_the_checksum_of_the_polygons():
+    results = geouq.run(experiment(areas()))
+
+    record = json.loads((results.folder / "run.json").read_text("utf-8"))
+    assert len(record["sources"]["tiles.polygons"]["sha256"]) == 64
 
 
 @pytest.mark.usefixtures("folder")
