@@ -71,7 +71,7 @@ class DerivedRegion(Section):
 
 
 class StepRegions(Section):
-    """Regions from a dimension of arrays: the steps at one label, or those in a season, month, year or hour."""
+    """Regions from a dimension of arrays or files: the steps at one label, or in a season, month, year or hour."""
 
     dimension: Text = Field(description="name of the dimension, or `time`, `lead` or `level`")
     by: Literal["value", "season", "month", "year", "hour"] = Field(

@@ -67,8 +67,8 @@ def with_transform(guess: Guess, transform: str, why: str) -> Guess:
     if not transform:
         return guess.with_layer("mean", why) if why else guess
     if transform == "log10":
-        for key in ("mean", "std", "variance"):
-            if key in guess.known():
+        for key in guess.known():
+            if not key.startswith("truth"):
                 factor = LN_10**2 if key == "variance" else LN_10
                 scale = factor * guess.layers[key].value.get("scale", 1)
                 guess = guess.with_layer(key, "from base 10 to natural logarithms", scale=float(f"{scale:.10g}"))
