@@ -269,7 +269,8 @@ def _pairs(tiles: Sequence[Tile]) -> Iterator[tuple[Tile, Tile, float]]:
         pixel = abs(tile.grid.transform.determinant)
         for j in map(int, np.flatnonzero((sides > np.sqrt(pixel) / 2).all(-1))):
             other = tiles[i + 1 + j].grid
-            if (other.crs, other.control) == (tile.grid.crs, tile.grid.control):
+            is_apart = tile.outline is not None and tiles[i + 1 + j].outline is not None  # polygons do not overlap
+            if (other.crs, other.control) == (tile.grid.crs, tile.grid.control) and not is_apart:
                 yield tile, tiles[i + 1 + j], float(sides[j].prod() / pixel)
 
 

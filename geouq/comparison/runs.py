@@ -11,7 +11,7 @@ from geouq.core.errors import ConfigError, DataError
 from geouq.core.grid import require_same_grid
 from geouq.metrics import MetricOptions
 from geouq.numbers.run_metrics import metric_options_of
-from geouq.rasters.tile_names import path_of
+from geouq.rasters.tile_names import has_times, path_of
 from geouq.regions import EvaluationUnit, evaluation_units, zone_units
 from geouq.runs.provenance import RunRecord, load_record
 from geouq.runs.store import Part, SavedSummaries
@@ -46,7 +46,9 @@ class Run:
         return tuple(dict.fromkeys(variable.model for variable in self.record.variables if variable.model))
 
     def truth(self, tile: str) -> str:
-        """Return the file of the truth of a tile."""
+        """Return the file of the truth of a tile; its name alone if it is one of several times."""
+        if has_times(self.experiment):
+            return str(self.record.inputs[tile]["truth"]["file"])
         return path_of(self.experiment.data.truth, tile)
 
 

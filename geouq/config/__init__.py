@@ -26,7 +26,7 @@ from geouq.config.sections import (
     preferred_first,
     problem_of_groups,
 )
-from geouq.config.tiles import FileTiles, StacTiles, TileCut, TileIndex, Tiles, asset_in
+from geouq.config.tiles import FileTiles, MosaicTiles, StacTiles, TileCut, TileIndex, TilePolygons, Tiles, asset_in
 from geouq.config.validation_errors import Problem, config_error, quoted, suggestion
 from geouq.config.values import (
     CALIBRATION_LEVELS,
@@ -34,6 +34,7 @@ from geouq.config.values import (
     FORM_KEYS,
     SPLIT,
     TILE,
+    TIME,
     VARIABLE,
     problem_of_name,
 )
@@ -55,6 +56,7 @@ __all__ = [
     "OUT",
     "SPLIT",
     "TILE",
+    "TIME",
     "VARIABLE",
     "Alignment",
     "BinScheme",
@@ -73,6 +75,7 @@ __all__ = [
     "Intervals",
     "LayerBands",
     "LayerFile",
+    "MosaicTiles",
     "Output",
     "PolygonRegions",
     "PredictionFiles",
@@ -83,6 +86,7 @@ __all__ = [
     "StepRegions",
     "TileCut",
     "TileIndex",
+    "TilePolygons",
     "Tiles",
     "Variable",
     "VarianceRule",

@@ -215,8 +215,9 @@ class SharedData(Layers):
 
     select: Annotated[dict[str, Selected] | None, BeforeValidator(selected)] = Field(
         default=None,
-        description="for arrays with dimensions other than those of the map: the labels to evaluate, in all layers "
-        "that have the dimension, written as in `select` of a layer; default: each label is a tile",
+        description="for arrays with dimensions other than those of the map, and for `time` of paths with {time}: the "
+        "labels to evaluate, in all layers that have the dimension, written as in `select` of a layer; default: each "
+        "label is a tile",
     )
 
     @property

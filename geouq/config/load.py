@@ -16,6 +16,7 @@ from pydantic import ValidationError
 
 from geouq.config.layer_file import ALIASES, LAYER_KEYS, OF_NAMES, LayerFile, add_mappings
 from geouq.config.model import Experiment
+from geouq.config.tiles import FILES as OF_TILES
 from geouq.config.tiles import SOURCES
 from geouq.config.validation_errors import Problem, Steps, config_error, one_line
 from geouq.config.values import FORM_KEYS, is_path
@@ -214,7 +215,7 @@ def _with_paths(root: Written) -> Written:
     if "regions" in value and isinstance(value["regions"].value, dict):
         value["regions"] = _with_files(value["regions"])
     if "tiles" in value and isinstance(value["tiles"].value, dict):
-        value["tiles"] = _with_file(value["tiles"], SOURCES)
+        value["tiles"] = _with_file(value["tiles"], OF_TILES)
     return replace(root, value=value)
 
 
@@ -304,5 +305,5 @@ def _unwritten(node: Written, steps: Steps) -> Iterator[Steps]:
 
 
 def _is_address(steps: Steps) -> bool:
-    files = {"regions": _OF_REGIONS, "tiles": SOURCES}
+    files = {"regions": _OF_REGIONS, "tiles": (*OF_TILES, "where")}
     return bool(steps) and (steps[0] in _ADDRESSES or steps[-1] in files.get(str(steps[0]), ()))

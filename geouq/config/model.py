@@ -64,12 +64,13 @@ from geouq.config.sections import (
     method_alone,
     problem_of_groups,
 )
-from geouq.config.tiles import FileTiles, TileCut, Tiles, asset_in, tiles_of
+from geouq.config.tiles import FileTiles, MosaicTiles, TileCut, TilePolygons, Tiles, asset_in, tiles_of
 from geouq.config.validation_errors import Problem, Steps, quoted, raise_each, suggestion
 from geouq.config.values import (
     CALIBRATION_LEVELS,
     CELLS,
     TILE,
+    TIME,
     VARIABLE,
     calibration_level,
     cell_side,
@@ -105,8 +106,17 @@ def _all_tiles(written: object) -> object:
     return None if written == "all" else tiles_of(written)
 
 
+def _by_key(paths: Mapping[Steps, str]) -> dict[str, str]:
+    return {".".join(map(str, steps)): path for steps, path in paths.items()}
+
+
 def _names_in(info: ValidationInfo) -> Names | None:
-    """Return the names of the tiles that were read before; None where there are none."""
+    """Return the names of the tiles that were read before; None where there are none, or steps of them have others."""
+    data = info.data.get("data")
+    paths = [path for files in predictions_read(info.data) for path in files.predicted.values()]
+    paths += data.written.values() if isinstance(data, FormData) else ()
+    if any(TIME in path or is_array(path) for path in paths):
+        return None
     tiles = info.data.get("tiles")
     return tiles.names if isinstance(tiles, Tiles) else tiles
 
@@ -172,12 +182,14 @@ class Experiment(Section):
         "bands",
     )
     tiles: Annotated[
-        TileCut | FileTiles | Annotated[Names, Field(min_length=1)] | None,
-        BeforeValidator(_all_tiles, json_schema_input_type=list[Text] | TileCut | FileTiles | Literal["all"]),
+        TileCut | TilePolygons | FileTiles | Annotated[Names, Field(min_length=1)] | None,
+        BeforeValidator(
+            _all_tiles, json_schema_input_type=list[Text] | TileCut | TilePolygons | FileTiles | Literal["all"]
+        ),
     ] = Field(
         default=None,
-        description="names of the tiles; or where they come from: squares of one mosaic (`{grid: 4096}`), items of "
-        "STAC, or an index; default: all tiles that have every layer",
+        description="names of the tiles; or where they come from: squares of one mosaic (`{grid: 4096}`), "
+        "polygons of one mosaic, items of STAC, or an index; default: all tiles that have every layer",
     )
     regions: Regions = Field(
         default={},
@@ -386,17 +398,25 @@ class Experiment(Section):
     @classmethod
     def _that_paths_tell_apart(cls, tiles: Tiles | Names | None, info: ValidationInfo) -> Tiles | Names | None:
         paths = [path for files in predictions_read(info.data) for path in files.predicted.values()]
-        if isinstance(tiles, TileCut):
+        if isinstance(tiles, MosaicTiles):
             if any(TILE in path for path in paths):
                 raise ValueError(f"one mosaic is cut, so paths have no {TILE}; name the tiles, or leave tiles out")
-        elif isinstance(tiles, tuple) and len(tiles) > 1 and paths and not any(TILE in p or is_array(p) for p in paths):
+        elif (
+            isinstance(tiles, tuple)
+            and len(tiles) > 1
+            and paths
+            and not any(TILE in p or TIME in p or is_array(p) for p in paths)
+        ):
             raise ValueError(f"{len(tiles)} tiles are named, but no path has {TILE} where their names stand")
         return tiles
 
     @model_validator(mode="after")
     def _with_files(self) -> Self:
         """Require a path of each layer, or a source that names its files."""
-        found = {layer: self._problem_of_files(layer, pattern) for layer, pattern in self.patterns.items()}
+        found = {
+            layer: self._problem_of_files(layer, pattern) or self._problem_of_times(layer, pattern)
+            for layer, pattern in self.patterns.items()
+        }
         raise_each((self._steps_of(layer), problem) for layer, problem in found.items() if problem)
         if isinstance(self.tiles, FileTiles) and not any(self.source_of(layer) for layer in self.patterns):
             raise_each([(("tiles",), "no layer takes its files from here; write, such as mean: {band: 1}, no path")])
@@ -414,6 +434,21 @@ class Experiment(Section):
             return "missing key 'path': path of the raster; without one, tiles names items or an index"
         if asset == "" and source is not None and source.usual is None:
             return "missing key 'asset': name of the asset; or give that of all layers, as tiles.asset"
+        return ""
+
+    def _problem_of_times(self, layer: str, pattern: str) -> str:
+        """Return what is wrong with {time} in the path of a layer, or with a path that lacks it."""
+        if TIME in pattern and isinstance(self.tiles, FileTiles):
+            return f"{TIME} is for files that are listed, but items or an index name the files; select times there"
+        models = {name: files.predicted for name, files in self.predictions.items()}
+        models |= {name: {**own.predicted, **_by_key(own.written)} for name, own in self.forms.items()}
+        for model, paths in models.items():
+            if layer in (key_of(model, key) for key in paths):
+                is_mixed = TIME not in pattern and not is_array(pattern) and any(TIME in own for own in paths.values())
+                return f"needs {TIME} where the time stands, as other layers of the prediction have it" * is_mixed
+        predicted = [path for paths in models.values() for path in paths.values()]
+        if TIME in pattern and not any(TIME in path or is_array(path) for path in predicted):
+            return f"has {TIME}, but the paths of the prediction have not; write it there too, or one of the times here"
         return ""
 
     def _is_of_many_bands(self, layer: str) -> bool:

@@ -6,6 +6,7 @@ from typing import Annotated, Any, Literal
 from pydantic import AfterValidator, BeforeValidator, Discriminator, Field, Tag
 
 from geouq.config.sections import Names, Section, Text
+from geouq.config.tiles import OF_VECTOR_FORMATS, VECTOR_FORMATS
 from geouq.config.validation_errors import Steps, quoted, suggestion
 from geouq.config.values import problem_of_name
 
@@ -46,10 +47,7 @@ class PolygonRegions(Section):
     where: Text | None = Field(default=None, description="condition in SQL that selects polygons, such as `POP > 1000`")
     layer: Text | None = Field(default=None, description="layer of the file; default: its only layer")
     drivers: Annotated[Names, Field(min_length=1)] = Field(
-        default=("GPKG", "GeoJSON", "ESRI Shapefile", "FlatGeobuf"),
-        validate_default=False,
-        description="GDAL names of the formats that the file may have. An OGR_VRT can make GDAL read any file, "
-        "database or address: allow it only if you trust its author",
+        default=VECTOR_FORMATS, validate_default=False, description=OF_VECTOR_FORMATS
     )
 
 
@@ -73,7 +71,7 @@ class DerivedRegion(Section):
 
 
 class StepRegions(Section):
-    """Regions from a dimension of arrays: the steps at one label, or those in a season, month, year or hour."""
+    """Regions from a dimension of arrays or files: the steps at one label, or in a season, month, year or hour."""
 
     dimension: Text = Field(description="name of the dimension, or `time`, `lead` or `level`")
     by: Literal["value", "season", "month", "year", "hour"] = Field(

@@ -12,9 +12,11 @@ from geouq.config.validation_errors import quoted, raise_each, suggestion
 SMALLEST_PART = 256  # pixels
 OF_SOURCE = "{tile}#"  # how the pattern of a layer begins whose files a source names; the name of an asset follows
 SOURCES = ("stac", "index")  # keys that name a file which names the files of tiles
-OF_REGIONS = (
-    "polygons are regions; write regions: {areas: {polygons: ..., name: ...}}, which gives each its numbers and page, "
-    "and tiles: {grid: 4096} if one large file is to be cut"
+FILES = (*SOURCES, "polygons")
+VECTOR_FORMATS = ("GPKG", "GeoJSON", "ESRI Shapefile", "FlatGeobuf")
+OF_VECTOR_FORMATS = (
+    "GDAL names of the formats that the file may have. An OGR_VRT can make GDAL read any file, database or address: "
+    "allow it only if you trust its author"
 )
 LOCATION = "location"  # attribute of GDAL's tile indices
 
@@ -42,7 +44,11 @@ class Tiles(Section):
     )
 
 
-class TileCut(Tiles):
+class MosaicTiles(Tiles):
+    """Parts of one mosaic."""
+
+
+class TileCut(MosaicTiles):
     """One mosaic, cut into squares that are its tiles."""
 
     grid: int = Field(
@@ -56,6 +62,25 @@ class TileCut(Tiles):
     )
     names: Annotated[Names, Field(min_length=1)] | None = Field(
         default=None, description="names of the squares that are evaluated, such as `r0c12`; default: all of them"
+    )
+
+
+class TilePolygons(MosaicTiles):
+    """One mosaic, of which the pixels in each polygon of a vector file are a tile."""
+
+    polygons: Text = Field(
+        description="vector file (GeoPackage, GeoJSON, Shapefile, FlatGeobuf) in any CRS, with the extra `polygons`. A "
+        "pixel belongs to the polygon that holds its centre; polygons must not overlap"
+    )
+    name: Text | None = Field(
+        default=None,
+        description="attribute whose values are the names of the tiles; polygons of the same name are one tile. "
+        "Default: the numbers of the features, from 1",
+    )
+    where: Text | None = Field(default=None, description="condition in SQL that selects polygons, such as `POP > 1000`")
+    layer: Text | None = Field(default=None, description="layer of the file; default: its only layer")
+    drivers: Annotated[Names, Field(min_length=1)] = Field(
+        default=VECTOR_FORMATS, validate_default=False, description=OF_VECTOR_FORMATS
     )
 
 
@@ -106,7 +131,12 @@ class TileIndex(Tiles):
 
 
 FileTiles = StacTiles | TileIndex
-KINDS: Mapping[str, type[Tiles]] = {"grid": TileCut, "stac": StacTiles, "index": TileIndex}
+KINDS: Mapping[str, type[Tiles]] = {
+    "grid": TileCut,
+    "polygons": TilePolygons,
+    "stac": StacTiles,
+    "index": TileIndex,
+}
 
 
 def tiles_of(written: object) -> object:
@@ -116,8 +146,6 @@ def tiles_of(written: object) -> object:
     for key, kind in KINDS.items():
         if key in written:
             return kind.model_validate(written)
-    if "polygons" in written:
-        raise_each([(("polygons",), OF_REGIONS)])
     keys = dict.fromkeys(key for kind in KINDS.values() for key in kind.model_fields)
     raise_each(((str(key),), f"unknown key{suggestion(str(key), keys)}") for key in written if key not in keys)
     raise ValueError(f"needs a list of names, or a mapping with one of the keys {', '.join(KINDS)}")
@@ -126,7 +154,7 @@ def tiles_of(written: object) -> object:
 def file_tiles_of(written: object) -> object:
     """Return the source of the files of one layer."""
     found = tiles_of(written)
-    if isinstance(found, TileCut):
+    if isinstance(found, MosaicTiles):
         raise ValueError("a layer takes its files from stac or index")  # noqa: TRY004  reported as a validation error
     return found
 

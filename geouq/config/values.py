@@ -63,12 +63,12 @@ def experiment_name(name: str) -> str:
 
 
 def tile_pattern(path: str) -> str:
-    """Accept a path with the placeholders {tile} and {variable}, or without them."""
+    """Accept a path with the placeholders {tile}, {variable} and {time}, or without them."""
     return _with_tile(path, path)
 
 
 def predicted_pattern(path: str) -> str:
-    """Accept a path with the placeholders {tile}, {variable} and {model}, or without them."""
+    """Accept a path with the placeholders {tile}, {variable}, {time} and {model}, or without them."""
     return _with_tile(path, path.replace(MODEL, ""))
 
 
@@ -79,13 +79,9 @@ def member_pattern(path: str) -> str:
 
 def _with_tile(path: str, pattern: str) -> str:
     """Return the path, if no other placeholder than {tile} is in its pattern."""
-    rest = pattern.replace(TILE, "").replace(VARIABLE, "")
-    if TIME in rest:
-        raise ValueError(
-            f"{quoted(path)}: write {{tile}}, as each time is a tile, such as agb_{{tile}}.tif of agb_2020.tif"
-        )
+    rest = pattern.replace(TILE, "").replace(VARIABLE, "").replace(TIME, "")
     if "{" in rest or "}" in rest:
-        raise ValueError(f"{quoted(path)}: the only placeholders are {{tile}} and {{variable}}")
+        raise ValueError(f"{quoted(path)}: the only placeholders are {{tile}}, {{variable}} and {{time}}")
     return path
 
 

@@ -34,6 +34,7 @@ SOURCES = (
     "core/grid.py",
     "core/validity.py",
     "kernel/*.py",
+    "rasters/outlines.py",
     "summary/*.py",
     "zones/*.py",
 )

@@ -7,8 +7,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from geouq.pages.cells import Layout, Placed
+from geouq.rasters.outlines import outlines
 from geouq.rasters.vector import Polygons
-from geouq.zones.polygons import outlines
 
 Floats = NDArray[np.float64]
 

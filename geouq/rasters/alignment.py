@@ -93,8 +93,6 @@ def pixels_within(grid: Grid, source: Grid) -> float:
 def _aligned(raster: Raster, mean: Raster, own: LayerFile, layer: str) -> Raster:
     """Return a raster on the grid of the mean; DataError where it cannot be brought to it."""
     method, grid = own.align, mean.grid
-    if raster.array is not None:
-        raise DataError(f"{raster.path}: arrays of netCDF and Zarr files are not aligned; bring both to one grid first")
     if method is None or _without_place(grid) or _without_place(raster.grid) or bool(grid.crs) != bool(raster.grid.crs):
         raise DataError(f"{raster.path} cannot be aligned: it and {mean.path} need a CRS and a transform each")
     window = source_window(grid, raster.grid)
@@ -149,6 +147,8 @@ def _remedy(layer: str, raster: Raster, mean: Raster, *, as_codes: bool) -> str:
 def _command(method: str, raster: Raster, mean: Raster) -> str:
     """Return the command that brings a raster to the grid of the mean; '' where that is not north up, or has no CRS."""
     t, grid = mean.grid.transform, mean.grid
+    if raster.array is not None or mean.array is not None:  # gdalwarp does not know their names
+        return ""
     if _without_place(grid) or not grid.crs or not raster.grid.crs or t.b or t.d or t.a <= 0 or t.e >= 0:
         return ""
     left, bottom, right, top = (f"{edge:.17g}" for edge in _bounds(grid))

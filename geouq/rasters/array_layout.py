@@ -115,6 +115,15 @@ class Label:
             return float(self.value / np.timedelta64(1, "s"))
         return self.value if isinstance(self.value, float) else None
 
+    def has_group(self, by: str) -> bool:
+        """Return whether it is a date that tells the season, month, year or hour; a year alone tells no month.
+
+        >>> Label(None, "2010-01-01T00:00:00", "2010").has_group("season")
+        False
+        """
+        is_year = len(self.name) == len("2010")
+        return by == "value" or (self.is_date and (by == "year" or not is_year))
+
     def group(self, by: str) -> str:
         """Return the season, month, year or hour of a date, its name otherwise.
 

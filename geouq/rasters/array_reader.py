@@ -111,7 +111,7 @@ class ArraySource:
     def __init__(self, raster: Raster, layout: ArrayLayout) -> None:
         self._raster, self._layout = raster, layout
         whole, _ = whole_array(raster.path)
-        self._key = whole, raster.files
+        self._key = whole, raster.files, raster.read_at
         self._variable, self._files = _arrays.get(self._key, lambda: _opened(whole), lambda _: 1, MOST_OPEN)
         self._type = stored_type(self._variable)
 

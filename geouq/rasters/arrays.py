@@ -1,5 +1,6 @@
 """Arrays of netCDF and Zarr files as rasters: their headers, read through xarray."""
 
+import time
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -13,16 +14,18 @@ from numpy.typing import NDArray
 
 from geouq.config.layer_file import ARRAY, OF_CF, array_in_name, whole_array
 from geouq.core.errors import DataError, GeouqError
+from geouq.core.naming import file_in_name
 from geouq.rasters.array_grid import Placed, placed
 from geouq.rasters.array_layout import LEAD, LEVEL, TIME, ArrayLayout, Label, Steps
 from geouq.rasters.files import stamp
-from geouq.rasters.raster import Band, Raster, stored_nodata
+from geouq.rasters.raster import ADVICE_ON_REFUSAL, REFUSED, Band, Raster, stored_nodata
 from geouq.rasters.remote_files import is_remote
 
 DRIVER = "xarray"
 EDGE = 512  # pixels along the side of a block of an array without chunks
 STANDARD_ERROR = " standard_error"  # ends the standard name of a std, by CF
 LEVELS = ("air_pressure", "altitude", "depth", "height", "model_level_number", "atmosphere_sigma_coordinate")
+RAW: dict[str, Any] = {"decode_cf": False, "chunks": None, "cache": False}
 INSTALL = {"zarr": "zarr", "icechunk": "zarr and icechunk", "scipy": "scipy", "h5netcdf": "h5netcdf"}
 
 
@@ -34,7 +37,9 @@ def explained_array(path: str) -> Iterator[None]:
     except GeouqError:
         raise
     except Exception as error:
-        raise DataError(f"{path} cannot be read: {str(error).strip() or type(error).__name__}") from error
+        reason = str(error).strip() or type(error).__name__
+        advice = ADVICE_ON_REFUSAL if is_on_server(file_in_name(path)) and REFUSED.search(reason) else ""
+        raise DataError(f"{path} cannot be read: {reason}{advice}") from error
 
 
 def open_array(path: str) -> tuple[xr.Dataset, xr.Variable]:
@@ -42,11 +47,12 @@ def open_array(path: str) -> tuple[xr.Dataset, xr.Variable]:
     file, name = array_in_name(path)
     *groups, own = name.removesuffix(OF_CF).split("/")
     with explained_array(path):
-        if is_remote(file) or "://" in file:
-            raise DataError(f"{file} is on a server; give GDAL's name of the array as the path, and its driver")
-        if not Path(file).exists():
+        if is_on_server(file):
+            dataset = _open_on_server(file, "/".join(groups), own)
+        elif not Path(file).exists():
             raise DataError(f"there is no file {file}")
-        dataset = _open(file, "/".join(groups) or None)
+        else:
+            dataset = _open(file, "/".join(groups) or None)
         if own not in dataset.variables:
             known = ", ".join(sorted(str(one) for one in dataset.data_vars)) or "none"
             raise DataError(f"{file} has no array {own}; it has {known}")
@@ -59,15 +65,35 @@ def arrays_in_file(file: str) -> dict[str, xr.Variable]:
         return {str(name): array.variable for name, array in _open(file, None).data_vars.items()}
 
 
+def is_on_server(file: str) -> bool:
+    """Return whether a file or a store is on a server."""
+    return is_remote(file) or "://" in file
+
+
 def _open(file: str, group: str | None) -> xr.Dataset:
     engine = _engine_of(file)
-    raw: dict[str, Any] = {"decode_cf": False, "chunks": None, "cache": False}
     if engine in ("zarr", "icechunk"):
         store: Any = _icechunk_store(file) if engine == "icechunk" else file
         _require("zarr", file)
-        return xr.open_dataset(store, engine="zarr", group=group, consolidated=False, **raw)
+        return xr.open_dataset(store, engine="zarr", group=group, consolidated=False, **RAW)
     _require(engine, file)
-    return xr.open_dataset(file, engine=engine, group=group, **raw)
+    return xr.open_dataset(file, engine=engine, group=group, **RAW)
+
+
+def _open_on_server(file: str, group: str, array: str) -> xr.Dataset:
+    """Return the dataset of a Zarr store or an Icechunk repository on a server, with what the array needs alone."""
+    if not file.rstrip("/").endswith((".zarr", ".icechunk")):
+        raise DataError(
+            f"{file} is on a server, where Zarr stores and Icechunk repositories are read alone; give GDAL's name of "
+            "the array as the path, and its driver"
+        )
+    _require("zarr", file)
+    if file.rstrip("/").endswith(".icechunk"):
+        _require("icechunk", file)
+    from geouq.rasters.remote_stores import open_store  # noqa: PLC0415  zarr is an optional dependency
+
+    store = open_store(file, f"{group}/{array}".lstrip("/"))
+    return xr.open_dataset(store, engine="zarr", group=group or None, consolidated=False, **RAW)
 
 
 def _engine_of(file: str) -> str:
@@ -135,7 +161,7 @@ def _header(path: str, dataset: xr.Dataset, variable: xr.Variable) -> Raster:
     found = placed(dataset, variable, chunks, path)
     file, name = array_in_name(path)
     own = Path(file, name)
-    known = stamp(str(own if own.is_dir() else file))
+    known = None if is_on_server(file) else stamp(str(own if own.is_dir() else file))
     layout = _layout(dataset, variable, chunks, found, path)
     return Raster(
         path,
@@ -149,6 +175,7 @@ def _header(path: str, dataset: xr.Dataset, variable: xr.Variable) -> Raster:
         files=() if known is None else (known,),
         unidentified=(file,) if known is None else (),
         identity=path,
+        read_at=time.time_ns() if known is None else 0,
         array=layout,
     )
 

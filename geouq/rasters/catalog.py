@@ -4,38 +4,54 @@ from collections.abc import Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, NamedTuple, Self
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
-from geouq.config import Experiment, FormData, Problem, TileCut, Variable, config_error, key_of, model_and_layer
+from geouq.config import (
+    Experiment,
+    FormData,
+    Problem,
+    TileCut,
+    TilePolygons,
+    Variable,
+    config_error,
+    key_of,
+    model_and_layer,
+)
 from geouq.core.distribution import Distribution
 from geouq.core.errors import DataError, GeouqError
 from geouq.core.failures import Failure
 from geouq.core.grid import Grid, Window
 from geouq.rasters.alignment import on_one_grid
 from geouq.rasters.areas import require_areas
+from geouq.rasters.array_layout import TIME
 from geouq.rasters.files import Stamp
 from geouq.rasters.gdal import keep_gdal_options
 from geouq.rasters.host_limit import requests_per_host
 from geouq.rasters.layered import Layered, layered_models
 from geouq.rasters.members import with_members
-from geouq.rasters.mosaic import squares_of
+from geouq.rasters.mosaic import MosaicPart, squares_of
 from geouq.rasters.predictions import Prediction, is_predicted
 from geouq.rasters.raster import Raster, number_of_band
 from geouq.rasters.sidecars import folders_listed_once
+from geouq.rasters.source_file import stamp_of_source
 from geouq.rasters.sources import Sources, sources_of
 from geouq.rasters.steps import StepLabel, steps_of_tiles, with_selection
 from geouq.rasters.stored import in_units_of, require_one_variable
 from geouq.rasters.tile_names import (
-    has_arrays,
+    has_steps,
     is_of,
     missing_in_tables,
     problems_of_names,
     unknown_tiles,
     wanted_names,
 )
+from geouq.rasters.vector import read_polygons
 from geouq.rasters.wiring import problems_of_wiring
 from geouq.summary.form import GAUSSIAN, Form
 
+if TYPE_CHECKING:
+    from geouq.rasters.polygon_tiles import Outline
 READERS = 8  # threads
 ORIGIN = ("mean", "truth")  # layers whose unit is that of a variable for which none is written
 REMOTE_READERS = 64  # that wait for servers most of the time
@@ -50,8 +66,8 @@ class Tile:
     truth_std, truth_relative_std : the error of the truth itself, of which one may be given, and whose variance is
     added to the predicted one; numbers of it stand with the variables. weights : how
     much each pixel counts; None where all count alike, or by their area if `area_weighted`. covariates, classes : by
-    whose values, or codes, coverage is grouped. labels : where along other dimensions of arrays it lies. notes : what
-    the user should know of how its layers are read.
+    whose values, or codes, coverage is grouped. labels : where along other dimensions of arrays it lies. outline : the
+    polygons outside of which pixels are masked. notes : what the user should know of how its layers are read.
     """
 
     name: str
@@ -69,6 +85,7 @@ class Tile:
     classes: Mapping[str, Raster] = field(default_factory=dict)
     common: bool = True
     labels: tuple[StepLabel, ...] = ()
+    outline: "Outline | None" = None
     notes: tuple[str, ...] = field(default=(), compare=False)
 
     @property
@@ -199,9 +216,10 @@ def find_tiles(experiment: Experiment, workers: int | None = None) -> Catalog:
     requests_per_host()  # one message for a wrong limit, before any tile fails
     experiment = with_members(experiment)
     sources = sources_of(experiment)
-    if problems := sources.problems() + unknown_tiles(experiment, sources.names):
+    steps = {name: step.tile for name, step in sources.times.steps.items()}
+    if problems := sources.problems() + unknown_tiles(experiment, sources.names, steps.values()):
         raise config_error(problems)
-    names, notes = wanted_names(experiment, sources.names, sources.tiles)
+    names, notes = wanted_names(experiment, sources.names, sources.tiles, steps)
     if not names:
         raise config_error([experiment.problem("tiles", message=f"there is no tile to evaluate; {'; '.join(notes)}")])
     if problems := missing_in_tables(experiment, names):
@@ -217,28 +235,66 @@ def find_tiles(experiment: Experiment, workers: int | None = None) -> Catalog:
     tiles = [tile for tile in opened if isinstance(tile, Tile)]
     failures += [failure for failure in opened if isinstance(failure, Failure)]
     tiles, wrong = _rightly_wired(tiles, experiment)
-    if isinstance(experiment.tiles, TileCut):
-        tiles = _cut(tiles, experiment, experiment.tiles)
+    if isinstance(experiment.tiles, TileCut | TilePolygons):
+        tiles, of_parts = _cut(tiles, experiment, experiment.tiles)
+        notes = [*notes, *of_parts]
     tiles, odd = _with_same_variables(tiles)
-    if has_arrays(experiment):
+    if has_steps(experiment):
         tiles, without, left_out = steps_of_tiles(tiles, experiment, [own.tile for own in (*failures, *wrong, *odd)])
         failures, notes = [*failures, *without], [*notes, *left_out]
     failures = sorted([*failures, *wrong, *odd], key=lambda failure: failure.tile)
     notes = [*notes, *sources.notes, *dict.fromkeys(note for tile in tiles for note in tile.notes)]
-    return Catalog(tuple(tiles), tuple(failures), tuple(notes), sources.stamps)
+    return Catalog(tuple(tiles), tuple(failures), tuple(notes), {**sources.stamps, **_stamp_of_polygons(experiment)})
 
 
-def _cut(tiles: list[Tile], experiment: Experiment, cut: TileCut) -> list[Tile]:
-    """Return the parts of the mosaic; ConfigError where it cannot be cut so, or has no part that is named."""
+def _stamp_of_polygons(experiment: Experiment) -> dict[str, Stamp]:
+    """Return the file of the polygons that are tiles, by its key, if it is one of this machine."""
+    mosaic = experiment.tiles
+    if not isinstance(mosaic, TilePolygons) or not Path(mosaic.polygons).is_file():
+        return {}
+    return {"tiles.polygons": stamp_of_source(mosaic.polygons)}
+
+
+def _cut(tiles: list[Tile], experiment: Experiment, mosaic: TileCut | TilePolygons) -> tuple[list[Tile], list[str]]:
+    """Return the parts of the mosaic, and notes; ConfigError where it cannot be cut so, or a part is not known."""
     try:
-        squares = [(tile, *square) for tile in tiles for square in squares_of(tile.grid, cut)]
+        parts, notes = _parts_of(tiles, mosaic)
     except DataError as error:
-        raise config_error([experiment.problem("tiles", message=str(error))]) from None
-    if has_arrays(experiment):  # tiles are named after steps
-        return [tile.part(name, window) for tile, name, window in squares if is_of(name, cut.names or (name,))]
-    if squares and (problems := problems_of_names(experiment, {name for _, name, _ in squares})):
+        key, _, message = str(error).partition(": ")
+        steps = ("tiles", key) if key in type(mosaic).model_fields else ("tiles",)
+        raise config_error([experiment.problem(*steps, message=message if len(steps) > 1 else str(error))]) from None
+    if has_steps(experiment):  # tiles are named after steps
+        return [
+            replace(tile.part(_with_time(part.name, tile), part.window), outline=part.outline)
+            for tile, part in parts
+            if is_of(part.name, mosaic.names or (part.name,))
+        ], notes
+    if parts and (problems := problems_of_names(experiment, {part.name for _, part in parts})):
         raise config_error(problems)
-    return [tile.part(name, window) for tile, name, window in squares if name in (cut.names or (name,))]
+    return [
+        replace(tile.part(part.name, part.window), outline=part.outline)
+        for tile, part in parts
+        if part.name in (mosaic.names or (part.name,))
+    ], notes
+
+
+def _parts_of(tiles: list[Tile], mosaic: TileCut | TilePolygons) -> tuple[list[tuple[Tile, MosaicPart]], list[str]]:
+    """Return the parts of each mosaic, of which there are several at several times; raise DataError on failure."""
+    if isinstance(mosaic, TileCut):
+        return [(tile, MosaicPart(*square)) for tile in tiles for square in squares_of(tile.grid, mosaic)], []
+    from geouq.rasters.polygon_tiles import polygon_tiles  # noqa: PLC0415  compiled code is loaded where it is needed
+
+    polygons, notes, by_grid = read_polygons(mosaic), list[str](), dict[Grid, list[MosaicPart]]()
+    for tile in tiles:
+        if tile.grid not in by_grid:
+            by_grid[tile.grid], own = polygon_tiles(polygons, tile.grid, mosaic.names)
+            notes += own
+    return [(tile, part) for tile in tiles for part in by_grid[tile.grid]], [*polygons.notes, *dict.fromkeys(notes)]
+
+
+def _with_time(name: str, tile: Tile) -> str:
+    """Return the name of a square of a mosaic, with the time of its file if there is one."""
+    return "_".join([name, *(step.label.name for step in tile.labels)])
 
 
 def readers_for(*, remote: bool) -> int:
@@ -275,8 +331,10 @@ class _Variables(NamedTuple):
 def _open_tile(name: str, sources: Sources, variables: _SharedVariables) -> Tile | Failure:
     try:
         rasters = {layer: sources.raster(layer, name) for layer in sources.patterns}
-        selected = with_selection(rasters, sources.experiment.data.select)
-        return _tile_of(name, selected, sources.experiment, variables)
+        step = sources.times.steps.get(name)
+        selected = with_selection(rasters, sources.experiment.data.select, in_names=(TIME,) if step else ())
+        tile = _tile_of(name, selected, sources.experiment, variables)
+        return replace(tile, labels=(StepLabel(TIME, TIME, step.label),)) if step else tile
     except GeouqError as error:
         return Failure(name, "header", type(error).__name__, str(error))
 

@@ -22,6 +22,10 @@ def gdal_library() -> Any:
         library.VSICurlPartialClearCache.argtypes = [ctypes.c_char_p]
         library.VSIFOpenL.restype = ctypes.c_void_p
         library.VSIFOpenL.argtypes = [ctypes.c_char_p, ctypes.c_char_p]
+        library.VSIFOpenExL.restype = ctypes.c_void_p
+        library.VSIFOpenExL.argtypes = [ctypes.c_char_p, ctypes.c_char_p, ctypes.c_int]
+        library.VSIGetLastErrorMsg.restype = ctypes.c_char_p
+        library.VSIErrorReset.argtypes = library.VSIGetLastErrorNo.argtypes = library.VSIGetLastErrorMsg.argtypes = []
         library.VSIFReadL.restype = ctypes.c_size_t
         library.VSIFReadL.argtypes = [ctypes.c_char_p, ctypes.c_size_t, ctypes.c_size_t, ctypes.c_void_p]
         library.VSIFSeekL.argtypes = [ctypes.c_void_p, ctypes.c_uint64, ctypes.c_int]

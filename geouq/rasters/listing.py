@@ -1,4 +1,4 @@
-"""Paths that match a pattern with {tile}: in folders of this machine, and in object stores, which list their keys."""
+"""Paths that match a pattern with {tile} or {time}: in folders of this machine, and in object stores."""
 
 import glob
 import os
@@ -7,7 +7,8 @@ from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import reduce
 
-from geouq.config.values import TILE
+from geouq.config.values import TILE, TIME
+from geouq.core.dates import DATE
 from geouq.core.errors import DataError
 from geouq.core.naming import file_in_name, format_in_name
 from geouq.rasters.gdal import gdal_options
@@ -16,13 +17,19 @@ from geouq.rasters.object_stores import names_in
 from geouq.rasters.remote_files import STORE, as_gdal_names_it, exists
 
 REQUESTS = 32  # at a time
+NAMED = re.compile(r"(\{tile\}|\{time\})")
 
 
 def is_in_folders(pattern: str) -> bool:
     """Return whether the names of tiles are those of files or folders on this machine."""
     file = file_in_name(pattern)
     elsewhere = "://" in file or file.startswith("/vsi") or format_in_name(file)
-    return not elsewhere and (TILE in file or TILE not in pattern)
+    return not elsewhere and all(name in file or name not in pattern for name in (TILE, TIME))
+
+
+def is_listed(pattern: str) -> bool:
+    """Return whether the files of a pattern are found by listing folders."""
+    return TILE in pattern or TIME in pattern
 
 
 def is_in_store(pattern: str) -> bool:
@@ -32,13 +39,24 @@ def is_in_store(pattern: str) -> bool:
     (True, False)
     """
     is_plain = not format_in_name(pattern) and "?" not in pattern
-    return is_plain and TILE in pattern and bool(STORE.match(as_gdal_names_it(pattern)))
+    return is_plain and is_listed(pattern) and bool(STORE.match(as_gdal_names_it(pattern)))
 
 
-def tile_regex(pattern: str) -> re.Pattern[str]:
-    """Return a regular expression for the paths of a pattern; its group `tile` is the name of the tile."""
-    first, *rest = (re.escape(part) for part in pattern.split(TILE))
-    return re.compile(first + f"(?P<tile>[^{re.escape(os.sep)}/]+?)" + "(?P=tile)".join(rest))
+def path_regex(pattern: str, *, dated: bool = False) -> re.Pattern[str]:
+    """Return a regular expression for the paths of a pattern; its groups are `tile` and `time`.
+
+    dated : whether a time must be a date.
+    """
+    name = f"[^{re.escape(os.sep)}/]+?"
+    groups, found = {TILE: name, TIME: DATE if dated else name}, ""
+    for part in NAMED.split(pattern):
+        if part not in groups:
+            found += re.escape(part)
+        elif f"(?P<{part[1:-1]}>" in found:
+            found += f"(?P={part[1:-1]})"
+        else:
+            found += f"(?P<{part[1:-1]}>{groups[part]})"
+    return re.compile(found)
 
 
 def as_listed(pattern: str) -> str:
@@ -47,26 +65,26 @@ def as_listed(pattern: str) -> str:
 
 
 def paths_like(pattern: str, *, hidden: bool = False) -> Iterator[str]:
-    """Yield the paths that may match a pattern with {tile}; hidden : also names that begin with a dot.
+    """Yield the paths that may match a pattern with {tile} or {time}; hidden : also names that begin with a dot.
 
     Raises DataError where a folder of an object store cannot be listed.
     """
     if is_in_store(pattern):
         yield from _in_store(as_listed(pattern), hidden=hidden)
     else:
-        listed = glob.escape(file_in_name(pattern)).replace(TILE, "*")
+        listed = glob.escape(file_in_name(pattern)).replace(TILE, "*").replace(TIME, "*")
         yield from glob.iglob(listed, include_hidden=hidden)  # noqa: PTH207  the pattern is absolute
 
 
 def _in_store(pattern: str, *, hidden: bool) -> list[str]:
-    """Return the keys that may match a pattern: a folder is listed for each part of the pattern with {tile}."""
+    """Return the keys that may match a pattern: a folder is listed for each part with {tile} or {time}."""
     root, *parts = pattern.removeprefix("/").split("/")
 
     def deeper(folders: list[str], part: str) -> list[str]:
         """Return the paths in these folders that match a part of the pattern."""
-        if TILE not in part:
+        if not is_listed(part):
             return [f"{folder}/{part}" for folder in folders]
-        wanted = re.compile(".+?".join(map(re.escape, part.split(TILE))))
+        wanted = re.compile("".join(".+?" if own in (TILE, TIME) else re.escape(own) for own in NAMED.split(part)))
         return [
             f"{folder}/{name}"
             for folder in folders
@@ -76,7 +94,7 @@ def _in_store(pattern: str, *, hidden: bool) -> list[str]:
 
     with gdal_options():
         found = reduce(deeper, parts, [f"/{root}"])
-    return found if TILE in parts[-1] else _those_there(found)
+    return found if is_listed(parts[-1]) else _those_there(found)
 
 
 def _those_there(paths: Sequence[str]) -> list[str]:

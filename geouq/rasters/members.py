@@ -8,10 +8,11 @@ from contextlib import suppress
 
 from geouq.config import Experiment, FormData
 from geouq.config.layer_file import ARRAY, array_in_name, is_array, whole_array
-from geouq.config.values import MEMBER, TILE
+from geouq.config.values import MEMBER, TILE, TIME
 from geouq.core.errors import DataError
 
-NAMES = {"tile": f"[^{re.escape(os.sep)}]+?", "member": "[A-Za-z0-9-]+"}
+NAME = f"[^{re.escape(os.sep)}]+?"
+NAMES = {"tile": NAME, "time": NAME, "member": "[A-Za-z0-9-]+"}
 
 
 def with_members(experiment: Experiment) -> Experiment:
@@ -48,9 +49,9 @@ def _labels(pattern: str, tiles: Sequence[str] | None) -> set[str]:
 
 
 def _files(file: str, tiles: Sequence[str] | None) -> list[str]:
-    if tiles is not None:
+    if tiles is not None and TIME not in file:
         return [file.replace(TILE, tile) for tile in tiles]
-    return glob.glob(glob.escape(file).replace(TILE, "*"))  # noqa: PTH207  the pattern is absolute
+    return glob.glob(glob.escape(file).replace(TILE, "*").replace(TIME, "*"))  # noqa: PTH207  the pattern is absolute
 
 
 def _labels_in(path: str, dimensions: Container[str]) -> set[str]:
@@ -63,11 +64,11 @@ def _labels_in(path: str, dimensions: Container[str]) -> set[str]:
 
 
 def _names(pattern: str) -> set[str]:
-    parts = re.split(r"(\{tile\}|\{member\})", pattern)
+    parts = re.split(r"(\{tile\}|\{member\}|\{time\})", pattern)
     seen, regex = set[str](), ""
     for part in parts:
         name = part.strip("{}")
-        if part not in (TILE, MEMBER):
+        if part not in (TILE, MEMBER, TIME):
             regex += re.escape(part)
         elif name in seen:
             regex += f"(?P={name})"
@@ -75,6 +76,6 @@ def _names(pattern: str) -> set[str]:
             seen.add(name)
             regex += f"(?P<{name}>{NAMES[name]})"
     wanted = re.compile(regex)
-    listed = glob.escape(pattern).replace("{tile}", "*").replace("{member}", "*")
+    listed = glob.escape(pattern).replace(TILE, "*").replace(MEMBER, "*").replace(TIME, "*")
     found = (wanted.fullmatch(path) for path in glob.iglob(listed))  # noqa: PTH207  the pattern is absolute
     return {match["member"] for match in found if match}

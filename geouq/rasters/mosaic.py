@@ -2,12 +2,24 @@
 
 import math
 from collections.abc import Iterator
+from typing import TYPE_CHECKING, NamedTuple
 
 from geouq.config import TileCut
 from geouq.core.errors import DataError
 from geouq.core.grid import Grid, Window
 
+if TYPE_CHECKING:
+    from geouq.rasters.polygon_tiles import Outline
+
 SLACK = 1e-6  # pixels: edges of pixels round in several ways
+
+
+class MosaicPart(NamedTuple):
+    """A tile of a mosaic: its name, its window, and the polygons outside of which its pixels are masked."""
+
+    name: str
+    window: Window
+    outline: "Outline | None" = None
 
 
 def squares_of(grid: Grid, cut: TileCut) -> Iterator[tuple[str, Window]]:

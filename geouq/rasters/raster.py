@@ -29,7 +29,7 @@ from geouq.config import Alignment, Variable, model_and_layer
 from geouq.config.layer_file import is_array
 from geouq.core.errors import ChangedError, DataError
 from geouq.core.grid import Grid, Window
-from geouq.core.naming import format_in_name
+from geouq.core.naming import file_in_name, format_in_name
 from geouq.core.usage import advice_on, open_files_allowed
 from geouq.rasters.array_layout import ArrayLayout
 from geouq.rasters.files import (
@@ -255,6 +255,11 @@ class Raster:
         """Return the same file with what the configuration says of it."""
         return replace(self, header=self.header or self, **fields)
 
+    def placed_at(self, layout: ArrayLayout) -> "Raster":
+        """Return the raster at another place in its array; if it is aligned, so is its source."""
+        aligned = self.aligned and replace(self.aligned, source=self.aligned.source.placed_at(layout))
+        return self.changed(array=layout, aligned=aligned)
+
     def part(self, window: Window) -> "Raster":
         """Return the part of the raster that lies in a window."""
         row, column = self.corner
@@ -290,6 +295,8 @@ class Raster:
     @cached_property
     def is_remote(self) -> bool:
         """Return whether it is on a server."""
+        if self.array is not None:
+            return is_remote(as_gdal_names_it(file_in_name(self.path)))
         return is_remote(physical(as_gdal_names_it(self.path)))
 
     @property
@@ -505,13 +512,13 @@ def opened(raster: Raster) -> Iterator[Any]:
     if raster.parts:
         yield _OfVariables(raster.parts)
         return
+    if raster.aligned is not None:
+        raise AssertionError(f"{raster.path} has pixels of another grid; read those of its source")
     if raster.array is not None:
         from geouq.rasters.array_reader import ArraySource  # noqa: PLC0415  as above
 
         yield ArraySource(raster, raster.array)
         return
-    if raster.aligned is not None:
-        raise AssertionError(f"{raster.path} has pixels of another grid; read those of its source")
     handles = _handles()
     key = (raster.path, raster.files, raster.read_at)
     if raster.kept and key not in _confirmed:

@@ -15,8 +15,10 @@ from geouq.config import (
     config_error,
     suggestion,
 )
+from geouq.config.layer_file import is_array
 from geouq.core.errors import DataError
 from geouq.core.naming import file_in_name
+from geouq.rasters.file_times import FileTimes, file_times
 from geouq.rasters.files import Stamp
 from geouq.rasters.listing import is_in_folders
 from geouq.rasters.raster import Raster, read_header
@@ -25,7 +27,7 @@ from geouq.rasters.stac import stac_table
 from geouq.rasters.stored import as_written
 from geouq.rasters.tile_files import TileFile, TileTable, described
 from geouq.rasters.tile_index import index_table
-from geouq.rasters.tile_names import listed_names, path_of, patterns_of_variables, problems_without_files
+from geouq.rasters.tile_names import has_times, listed_places, patterns_of_variables, problems_without_files
 from geouq.rasters.variable_files import raster_of_variables
 
 SHOWN = 3
@@ -37,7 +39,8 @@ class Sources:
 
     patterns : of each layer, a path, or what stands for an asset. names : of the tiles for which a layer has a file, of
     layers whose files are known. tables : of the layers whose files a source names; assets : what they take from it.
-    stamps : the files of these sources, by their keys in the configuration.
+    stamps : the files of these sources, by their keys in the configuration. times : those in names of files, whose
+    steps are then the tiles.
     """
 
     experiment: Experiment
@@ -46,11 +49,13 @@ class Sources:
     tables: Mapping[str, TileTable] = field(default_factory=dict)
     assets: Mapping[str, str] = field(default_factory=dict)
     stamps: Mapping[str, Stamp] = field(default_factory=dict)
+    times: FileTimes = field(default_factory=lambda: FileTimes({}))
 
     @property
     def notes(self) -> list[str]:
         """Return what the sources leave out."""
-        return list(dict.fromkeys(note for table in self.tables.values() for note in table.notes))
+        of_tables = dict.fromkeys(note for table in self.tables.values() for note in table.notes)
+        return [*of_tables, *self.times.notes]
 
     @property
     def tiles(self) -> set[str]:
@@ -66,13 +71,17 @@ class Sources:
             file.path for layer, table in self.tables.items() for own in table.files.values()
             if (file := own.get(self.assets[layer]))
         )  # fmt: skip
-        return any(is_remote(as_gdal_names_it(path)) for paths in (patterns, named) for path in paths)
+        files = (file_in_name(path) if is_array(path) else path for paths in (patterns, named) for path in paths)
+        return any(is_remote(as_gdal_names_it(path)) for path in files)
 
     def file(self, layer: str, tile: str) -> TileFile:
         """Return the file of a layer of a tile, and what its source says of it."""
         if layer not in self.tables:
-            return TileFile(path_of(self.patterns[layer], tile))
+            return TileFile(self._path(layer, tile))
         return self.tables[layer].files[tile][self.assets[layer]]
+
+    def _path(self, layer: str, tile: str) -> str:
+        return self.times.path(layer, self.patterns[layer], tile)
 
     def raster(self, layer: str, tile: str) -> Raster:
         """Return the header of a layer of a tile, with what its source and the configuration say of it.
@@ -84,7 +93,7 @@ class Sources:
         """
         file, written = self.file(layer, tile), self.experiment.settings.get(layer)
         if VARIABLE in self.patterns[layer] and layer not in self.tables:
-            return raster_of_variables(self.experiment, layer, path_of(self.patterns[layer], tile))
+            return raster_of_variables(self.experiment, layer, self._path(layer, tile))
         path = file.path
         if layer in self.tables and written is not None:
             path, written = (
@@ -108,12 +117,12 @@ class Sources:
         pattern = self.patterns[layer]
         if VARIABLE not in pattern or layer in self.tables or not is_in_folders(pattern):
             return []
-        paths = [path_of(own, tile) for own in patterns_of_variables(pattern, self.experiment)]
+        paths = [self.times.path(layer, own, tile) for own in patterns_of_variables(pattern, self.experiment)]
         return [own for own in paths if not Path(file_in_name(own)).exists()]
 
     def _missing(self, layer: str, tile: str) -> str:
         if layer not in self.tables:
-            lost = self._lost(layer, tile) or [path_of(self.patterns[layer], tile)]
+            lost = self._lost(layer, tile) or [self._path(layer, tile)]
             return f"there is no file {', '.join(lost)}"
         table = self.tables[layer]
         lacks = f"has no {table.what} {self.assets[layer]}" if tile in table.files else "is not there"
@@ -147,13 +156,17 @@ def sources_of(experiment: Experiment) -> Sources:
     assets = {layer: asset_in(patterns[layer]) or source.usual or "" for layer, source in sources.items()}
     read = dict(_tables(experiment, sources, assets))
     tables = {layer: read[source] for layer, source in sources.items()}
-    names = listed_names(experiment, {layer: own for layer, own in patterns.items() if layer not in tables})
+    places = listed_places(experiment, {layer: own for layer, own in patterns.items() if layer not in tables})
+    times = FileTimes({layer: {place.tile for place in own} for layer, own in places.items()})
+    if has_times(experiment) and all(places.values()):
+        times = file_times(experiment, places)
+    names = dict(times.names)
     for layer, table in tables.items():
         own = {tile for tile, files in table.files.items() if assets[layer] in files}
         chosen = None if sources[layer] is experiment.tiles else sources[layer].names
         names[layer] = own if chosen is None else own & {*chosen}
     stamps = {".".join(_key(experiment, layer, source)): read[source].stamp for layer, source in sources.items()}
-    return Sources(experiment, patterns, names, tables, assets, stamps)
+    return Sources(experiment, patterns, names, tables, assets, stamps, times)
 
 
 def _tables(

@@ -2,14 +2,15 @@
 
 import math
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import product
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from geouq.config import Experiment, StepRegions, TileCut, config_error
+from geouq.config import TIME as TIME_IN_NAME
+from geouq.config import Experiment, MosaicTiles, StepRegions, config_error
 from geouq.config.layer_file import Selected
 from geouq.config.values import TILE
 from geouq.core.errors import DataError
@@ -35,15 +36,19 @@ class StepLabel(NamedTuple):
     label: Label
 
 
-def with_selection(rasters: Mapping[str, Raster], select: Mapping[str, Selected] | None) -> dict[str, Raster]:
+def with_selection(
+    rasters: Mapping[str, Raster], select: Mapping[str, Selected] | None, in_names: Collection[str] = ()
+) -> dict[str, Raster]:
     """Return layers at the labels that `data.select` gives; a dimension that a layer does not have is left out.
+
+    in_names : dimensions whose labels are parts of names of files, which are selected before.
 
     Raises DataError for a dimension that no layer has.
     """
     found = dict(rasters)
     for dimension, wanted in (select or {}).items():
         having = {key: raster for key, raster in found.items() if raster.array and raster.array.has(dimension)}
-        if not having:
+        if not having and dimension not in in_names:
             known = {one.dimension for raster in found.values() if raster.array for one in raster.array.steps}
             raise DataError(
                 f"data.select: no layer has a dimension {dimension}; there are {', '.join(sorted(known)) or 'none'}"
@@ -60,30 +65,48 @@ def steps_of_tiles(
 ) -> tuple[list["Tile"], list[Failure], list[str]]:
     """Return a tile for each step of the arrays of tiles, failures, and notes on steps that are left out.
 
-    failed : names of tiles that have failed before.
+    Tiles that are steps already, whose times are in names of files, may be divided further. failed : names of tiles
+    that have failed before.
 
     Raises ConfigError where the configuration names a tile that there is not.
     """
-    alone = not isinstance(experiment.tiles, TileCut) and not any(TILE in path for path in experiment.patterns.values())
+    dated = {layer for layer, pattern in experiment.patterns.items() if TIME_IN_NAME in pattern}
+    has_names = isinstance(experiment.tiles, MosaicTiles) or any(TILE in path for path in experiment.patterns.values())
+    alone = not (dated or has_names)
     found, failures, notes = list[tuple[str, "Tile"]](), list[Failure](), list(dict.fromkeys(map(_of_depth, tiles)))
     for tile in tiles:
         try:
-            own = steps_of(tile, alone=alone)
+            own = steps_of(tile, alone=alone, dated=dated)
         except DataError as error:
             failures.append(Failure(tile.name, "header", "DataError", str(error)))
             continue
-        found += [(tile.name, step) for step in own.tiles]
+        found += [(name_without_step(tile) or tile.name, step) for step in own.tiles]
         notes += own.notes
+    notes += _other_times(tiles, dated)
     wanted = experiment.tile_names
     if alone and wanted is not None and len(wanted) == len(found) == 1:
         found = [(wanted[0], replace(found[0][1], name=wanted[0]))]
-    known = {name for pair in found for name in (pair[0], pair[1].name)}
+    known = {name for whole, step in found for name in (whole, name_without_step(step), step.name) if name}
     if found and not (failed or failures) and (problems := problems_of_names(experiment, known)):
         raise config_error(problems)
     chosen = known if wanted is None else set(wanted)
-    if len(found) > len(tiles):
+    if len(found) > len(tiles) or len({tile.labels for tile in tiles}) > 1:
         notes.append(WITHIN_A_STEP)
-    return [step for name, step in found if {name, step.name} & chosen], failures, list(filter(None, notes))
+    chosen_steps = [step for name, step in found if {name, name_without_step(step), step.name} & chosen]
+    return chosen_steps, failures, list(dict.fromkeys(filter(None, notes)))
+
+
+def _other_times(tiles: Sequence["Tile"], dated: Collection[str]) -> Iterator[str]:
+    """Yield a note on each array of a prediction some of whose times are not in the names of files of other layers."""
+    known = {step.label.value for tile in tiles for step in tile.labels if step.role == TIME}
+    for key, raster in tiles[0].rasters.items() if known else ():
+        steps = raster.array.steps if raster.array and is_predicted(key) and key not in dated else ()
+        own = next((one for one in steps if one.role == TIME), None)
+        if own and (others := [label for label in own.labels if label.value not in known]):
+            yield (
+                f"{len(others)} of {len(own.labels)} times of {_named(tiles[0], key)} are left out: names of files of "
+                "other layers have none of them"
+            )
 
 
 def _of_depth(tile: "Tile") -> str:
@@ -109,20 +132,27 @@ class StepTiles(NamedTuple):
     notes: list[str]
 
 
-def steps_of(tile: "Tile", *, alone: bool) -> StepTiles:
-    """Return the steps of a tile; alone : whether they are called by their labels without the name of the tile."""
+def steps_of(tile: "Tile", *, alone: bool, dated: Collection[str] = ()) -> StepTiles:
+    """Return the steps of a tile.
+
+    alone : whether they are called by their labels without the name of the tile. dated : layers with a time in the
+    names of their files; dates along an array in such a file hold in its place.
+    """
     layouts = {key: raster.array for key, raster in tile.rasters.items() if raster.array is not None}
-    steps = _steps_of_prediction(tile, layouts)
+    has_dates = any(layouts[key].has(TIME) for key in dated if key in layouts)
+    before = () if has_dates else tile.labels
+    steps = _steps_of_prediction(tile, layouts, [own.role for own in before])
     found, left_out = list["Tile"](), Counter[str]()
     count = math.prod(len(one.labels) for one in steps)
     for labels in product(*(one.labels for one in steps)):
-        step = tuple(StepLabel(one.dimension, one.role, label) for one, label in zip(steps, labels, strict=True))
+        own_labels = [StepLabel(one.dimension, one.role, label) for one, label in zip(steps, labels, strict=True)]
+        step = (*before, *own_labels)
         places = {key: _places(layout, step) for key, layout in layouts.items()}
         if missing := next((key for key, own in places.items() if own is None), ""):
             left_out[missing] += 1
             continue
         rasters = tile.rasters | {
-            key: tile.rasters[key].changed(array=layouts[key].at(own)) for key, own in places.items() if own is not None
+            key: tile.rasters[key].placed_at(layouts[key].at(own)) for key, own in places.items() if own is not None
         }
         names = [label.name for label in labels] if count > 1 else []
         name = "_".join(names if alone and names else [tile.name, *names])
@@ -140,10 +170,14 @@ def _named(tile: "Tile", key: str) -> str:
     return f"{key} ({tile.rasters[key].path})"
 
 
-def _steps_of_prediction(tile: "Tile", layouts: Mapping[str, ArrayLayout]) -> list[Steps]:
-    """Return the dimensions of the prediction; DataError where another layer has other ones."""
-    steps = next((layout.steps for key, layout in layouts.items() if is_predicted(key)), ())
-    roles = [one.role for one in steps]
+def _steps_of_prediction(tile: "Tile", layouts: Mapping[str, ArrayLayout], before: Collection[str]) -> list[Steps]:
+    """Return the dimensions of the prediction; DataError where another layer has other ones.
+
+    before : roles of dimensions along which the place of the tile is known.
+    """
+    own = next((layout.steps for key, layout in layouts.items() if is_predicted(key)), ())
+    steps = [one for one in own if one.role not in before]
+    roles = [*before, *(one.role for one in steps)]
     for key, layout in layouts.items():
         for one in layout.steps:
             if one.role not in roles and len(one.labels) > 1:
@@ -151,7 +185,7 @@ def _steps_of_prediction(tile: "Tile", layouts: Mapping[str, ArrayLayout]) -> li
                     f"{_named(tile, key)} has a dimension {one.dimension} that the prediction does not have; write one "
                     f"of its labels below this layer, such as select: {{{one.dimension}: {one.labels[0].text}}}"
                 )
-    return list(steps)
+    return steps
 
 
 def _places(layout: ArrayLayout, step: Sequence[StepLabel]) -> dict[str, int] | None:
@@ -192,8 +226,12 @@ def with_step_regions(experiment: Experiment, catalog: "Catalog") -> Experiment:
     regions: dict[str, Any] = {}
     for key, region in experiment.regions.items():
         own: Mapping[str, Any] = {key: region}
-        if isinstance(region, StepRegions) and not (own := _lists_of(region, catalog.tiles)):
-            raise config_error([experiment.problem("regions", key, message=_unknown(region.dimension, catalog.tiles))])
+        if isinstance(region, StepRegions):
+            if odd := _without_group(region, catalog.tiles):
+                raise config_error([experiment.problem("regions", key, "by", message=odd)])
+            if not (own := _lists_of(region, catalog.tiles)):
+                unknown = _unknown(region.dimension, catalog.tiles)
+                raise config_error([experiment.problem("regions", key, message=unknown)])
         if twice := next((name for name in own if name in regions or (name != key and name in experiment.regions)), ""):
             message = f"{twice} names another region already; rename that one"
             raise config_error([experiment.problem("regions", key, message=message)])
@@ -232,6 +270,16 @@ def _lists_of(region: StepRegions, tiles: Sequence["Tile"]) -> dict[str, tuple[s
             if region.dimension in (step.role, step.dimension):
                 found.setdefault(step.label.group(region.by), []).append(tile.name)
     return {name: tuple(found[name]) for name in sorted(found, key=_order)}
+
+
+def _without_group(region: StepRegions, tiles: Sequence["Tile"]) -> str:
+    """Return why steps have no season, month, year or hour; '' if they have."""
+    labels = (s.label for tile in tiles for s in tile.labels if region.dimension in (s.role, s.dimension))
+    odd = next((label for label in labels if not label.has_group(region.by)), None)
+    if odd is None:
+        return ""
+    what = "is a year without months" if odd.is_date else "is no date"
+    return f"{odd.name} {what}, so that its {region.by} is not known; leave out by, which gives a region for each label"
 
 
 def _order(name: str) -> tuple[int, Any]:

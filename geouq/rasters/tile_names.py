@@ -4,16 +4,18 @@ import re
 from collections.abc import Iterable, Mapping
 from collections.abc import Set as AbstractSet
 from pathlib import Path
+from typing import NamedTuple
 
 from geouq.config import (
     IN,
     OUT,
     TILE,
+    TIME,
     VARIABLE,
     Experiment,
     FileTiles,
+    MosaicTiles,
     Problem,
-    TileCut,
     Tiles,
     config_error,
     problem_of_name,
@@ -23,7 +25,7 @@ from geouq.config.layer_file import is_array
 from geouq.core.errors import DataError
 from geouq.core.naming import file_in_name
 from geouq.core.wording import counted
-from geouq.rasters.listing import as_listed, is_in_folders, is_in_store, paths_like, tile_regex
+from geouq.rasters.listing import NAMED, as_listed, is_in_folders, is_in_store, is_listed, path_regex, paths_like
 from geouq.rasters.predictions import is_predicted
 
 SHOWN = 5
@@ -40,8 +42,15 @@ def patterns_of_variables(pattern: str, experiment: Experiment) -> list[str]:
     return [pattern.replace(VARIABLE, variable.name) for variable in experiment.variables or ()]
 
 
-def listed_names(experiment: Experiment, patterns: Mapping[str, str]) -> dict[str, set[str]]:
-    """Return the tile names for which a file exists, for each layer whose files are listed.
+class Place(NamedTuple):
+    """The tile and the time of a file, as its name writes them; time : empty for a path without {time}."""
+
+    tile: str
+    time: str = ""
+
+
+def listed_places(experiment: Experiment, patterns: Mapping[str, str]) -> dict[str, set[Place]]:
+    """Return the tiles and times for which a file exists, for each layer whose files are listed.
 
     A path without {tile} is that of the only tile, which has the name of the experiment unless it is given. Folders on
     this machine are listed. Keys of an object store are listed if the configuration does not name the tiles.
@@ -49,22 +58,28 @@ def listed_names(experiment: Experiment, patterns: Mapping[str, str]) -> dict[st
 
     Raises ConfigError where predictions cannot be listed.
     """
-    found = {}
+    found: dict[str, set[Place]] = {}
     every = [own for pattern in patterns.values() for own in patterns_of_variables(pattern, experiment)]
     for layer, pattern in patterns.items():
         own = patterns_of_variables(pattern, experiment)
-        if TILE not in pattern:
+        if not is_listed(pattern):
             there = all(not is_in_folders(one) or Path(file_in_name(one)).exists() for one in own)
-            found[layer] = {_only_name(experiment)} if there else set[str]()
-        elif is_in_folders(pattern) or (experiment.tile_names is None and is_in_store(pattern)):
+            found[layer] = {Place(only_name(experiment))} if there else set()
+        elif is_in_folders(pattern) or (_is_needed(experiment, pattern) and is_in_store(pattern)):
             try:
-                each = [match_names(one, longer(every, one), hidden=True) for one in own]
-                found[layer] = set.union(*each) if all(each) else set()
+                each = [match_places(one, longer(every, one), hidden=True) for one in own]
+                places = set.union(*each) if all(each) else set[Place]()
+                found[layer] = {one if one.tile else Place(only_name(experiment), one.time) for one in places}
             except DataError as error:
                 if not is_predicted(layer):
                     continue
                 raise config_error([experiment.problem_of_layer(layer, str(error))]) from None
     return found
+
+
+def _is_needed(experiment: Experiment, pattern: str) -> bool:
+    """Return whether names of tiles or times are known only from a list of files."""
+    return experiment.tile_names is None or TIME in pattern
 
 
 def longer(patterns: Iterable[str], than: str) -> list[str]:
@@ -78,14 +93,24 @@ def has_arrays(experiment: Experiment) -> bool:
     return any(map(is_array, experiment.patterns.values())) or any(of_sources)
 
 
+def has_times(experiment: Experiment) -> bool:
+    """Return whether a layer has a file for each time."""
+    return any(TIME in pattern for pattern in experiment.patterns.values())
+
+
+def has_steps(experiment: Experiment) -> bool:
+    """Return whether tiles may be steps of times and other dimensions."""
+    return has_arrays(experiment) or has_times(experiment)
+
+
 def is_of(name: str, tiles: Iterable[str]) -> bool:
     """Return whether a tile, or a step of it, is among those of a configuration."""
     return any(tile == name or tile.startswith(f"{name}_") for tile in tiles)
 
 
-def _only_name(experiment: Experiment) -> str:
+def only_name(experiment: Experiment) -> str:
     """Return the name of the tile whose paths have no {tile}; of a mosaic that is cut, that of the experiment."""
-    if experiment.tiles is None or isinstance(experiment.tiles, Tiles) or has_arrays(experiment):
+    if experiment.tiles is None or isinstance(experiment.tiles, Tiles) or has_steps(experiment):
         return experiment.name
     return experiment.tiles[0]
 
@@ -96,20 +121,30 @@ def match_names(pattern: str, claimed: Iterable[str] = (), *, hidden: bool = Fal
     Folders and object stores are listed. For a URL or a path inside an archive, the result is empty.
     hidden : whether names of files and folders may begin with a dot.
     """
+    return {place.tile for place in match_places(pattern, claimed, hidden=hidden)}
+
+
+def match_places(pattern: str, claimed: Iterable[str] = (), *, hidden: bool = False) -> set[Place]:
+    """Return the tiles and times for which a file matches, as `match_names` does.
+
+    If some times are dates, files whose times are none are others, such as agb_2010_qa.tif of agb_{time}.tif.
+    """
     if not (is_in_folders(pattern) or is_in_store(pattern)):
         return set()
     listed, files = as_listed(pattern), map(as_listed, claimed)
-    wanted, taken = tile_regex(listed), [tile_regex(other) for other in files if other != listed]
-    found = set()
-    for path in paths_like(pattern, hidden=hidden):
-        if (match := wanted.fullmatch(path)) and not any(regex.fullmatch(path) for regex in taken):
-            found.add(match["tile"])
-    return found
+    taken = [path_regex(other) for other in files if other != listed]
+    paths = [path for path in paths_like(pattern, hidden=hidden) if not any(regex.fullmatch(path) for regex in taken)]
+    for dated in (True, False):
+        regex = path_regex(listed, dated=dated)
+        matched = [match.groupdict() for path in paths if (match := regex.fullmatch(path))]
+        if matched:
+            return {Place(own.get("tile", ""), own.get("time", "")) for own in matched}
+    return set()
 
 
-def path_of(pattern: str, name: str) -> str:
-    """Return the path of a tile's layer."""
-    return pattern.replace("{tile}", name)
+def path_of(pattern: str, name: str, time: str = "") -> str:
+    """Return the path of a tile's layer, at a time if there are several."""
+    return pattern.replace(TILE, name).replace(TIME, time)
 
 
 def problems_without_files(
@@ -119,7 +154,7 @@ def problems_without_files(
     problems = [
         experiment.problem_of_layer(
             layer,
-            f"{'no file matches' if TILE in pattern else 'there is no file'} {pattern}{_what_is_there(pattern)}",
+            f"{'no file matches' if is_listed(pattern) else 'there is no file'} {pattern}{_what_is_there(pattern)}",
         )
         for layer, names in found.items()
         if not names
@@ -134,7 +169,7 @@ def problems_without_files(
 def _without_files(pattern: str, experiment: Experiment) -> str:
     """Return the pattern of the first variable without a file; the pattern unchanged if all have files."""
     for own in patterns_of_variables(pattern, experiment):
-        if not (match_names(own, hidden=True) if TILE in own else Path(file_in_name(own)).exists()):
+        if not (match_names(own, hidden=True) if is_listed(own) else Path(file_in_name(own)).exists()):
             return own
     return pattern
 
@@ -142,7 +177,7 @@ def _without_files(pattern: str, experiment: Experiment) -> str:
 def _what_is_there(pattern: str) -> str:
     if is_in_store(pattern):
         return ""
-    folder = Path(file_in_name(pattern).split("{tile}", maxsplit=1)[0] + "x").parent
+    folder = Path(NAMED.split(file_in_name(pattern), maxsplit=1)[0] + "x").parent
     if not folder.is_dir():
         return f"; there is no folder {folder}"
     try:
@@ -153,14 +188,20 @@ def _what_is_there(pattern: str) -> str:
     return f"; {folder} holds {shown}" if names else f"; {folder} is empty"
 
 
-def wanted_names(experiment: Experiment, found: Mapping[str, set[str]], known: set[str]) -> tuple[list[str], list[str]]:
+def wanted_names(
+    experiment: Experiment,
+    found: Mapping[str, set[str]],
+    known: set[str],
+    steps: Mapping[str, str],
+) -> tuple[list[str], list[str]]:
     """Return the names of the tiles to evaluate, in order, and notes on files that are left out.
 
-    known : tiles of the source, if there is one, also those without files of some layers.
+    known : tiles of the source, if there is one, also those without files of some layers. steps : names of the steps
+    of times, each with the name of its tile.
     """
-    if isinstance(experiment.tiles, TileCut):
-        return [_only_name(experiment)], []
-    if experiment.tile_names is not None and not has_arrays(experiment):
+    if isinstance(experiment.tiles, MosaicTiles):
+        return list(steps) or [only_name(experiment)], []
+    if experiment.tile_names is not None and not has_steps(experiment):
         return list(experiment.tile_names), []
     if isinstance(experiment.tiles, FileTiles):
         names, notes = _with_every_layer(found, known)
@@ -168,10 +209,11 @@ def wanted_names(experiment: Experiment, found: Mapping[str, set[str]], known: s
         return names if wanted is None else [name for name in names if is_of(name, wanted)], notes
     in_regions = {name for tiles in experiment.tile_lists.values() for name in tiles}
     hidden = {name for own in found.values() for name in own if name.startswith(".")} - in_regions
-    predicted = set().union(*(names for layer, names in found.items() if is_predicted(layer)))
-    names = sorted((predicted - hidden) | (set() if has_arrays(experiment) else in_regions), key=natural_order)
-    if experiment.tiles is not None:
-        return [name for name in names if is_of(name, experiment.tiles)] or names, []
+    predicted = set().union(*(names for layer, names in found.items() if is_predicted(layer)), steps)
+    names = sorted((predicted - hidden) | (set() if has_steps(experiment) else in_regions), key=natural_order)
+    if experiment.tile_names is not None:
+        wanted = experiment.tile_names
+        return [name for name in names if steps.get(name) in wanted or is_of(name, wanted)] or names, []
     tiles = set(names)
     idle = {name for name in found.get("truth", set()) - hidden if not _belongs_to(name, tiles)}
     notes = []
@@ -227,10 +269,13 @@ def natural_order(name: str) -> tuple[tuple[int, str], ...]:
     return tuple((int(part), "") if part.isdecimal() else (-1, part) for part in re.split(r"(\d+)", name) if part)
 
 
-def unknown_tiles(experiment: Experiment, found: Mapping[str, set[str]]) -> list[Problem]:
-    """Return a problem for each configured tile without a file in any layer; parts of a mosaic have none."""
-    known = set().union(*found.values())
-    if not known or isinstance(experiment.tiles, TileCut) or has_arrays(experiment):
+def unknown_tiles(experiment: Experiment, found: Mapping[str, set[str]], of_steps: Iterable[str] = ()) -> list[Problem]:
+    """Return a problem for each configured tile without a file in any layer; parts of a mosaic have none.
+
+    of_steps : names of tiles with steps of times.
+    """
+    known = set().union(*found.values(), of_steps)
+    if not known or isinstance(experiment.tiles, MosaicTiles) or has_arrays(experiment):
         return []
     return problems_of_names(experiment, known)
 

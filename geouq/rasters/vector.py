@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from rasterio.crs import CRS
 from rasterio.errors import CRSError
 
-from geouq.config import PolygonRegions, suggestion
+from geouq.config import PolygonRegions, TilePolygons, suggestion
 from geouq.core.errors import DataError
 from geouq.core.naming import reads_as_missing
 from geouq.rasters.files import require_regular
@@ -45,8 +45,8 @@ class Polygons:
     notes: tuple[str, ...]
 
 
-def read_polygons(regions: PolygonRegions) -> Polygons:
-    """Read the polygons that a configuration asks for.
+def read_polygons(regions: PolygonRegions | TilePolygons) -> Polygons:
+    """Read the polygons that a configuration asks for; without an attribute, they are named by number, from 1.
 
     Features without a name or a geometry are left out, and rings that cross themselves mended by the even-odd rule;
     `notes` tell both. DataError where the file, its layer, the attribute or the filter is of no use; it begins with
@@ -57,12 +57,12 @@ def read_polygons(regions: PolygonRegions) -> Polygons:
     _require_signature("polygons", path, regions.drivers)
     layer = _layer(pyogrio, "polygons", path, regions.layer)
     fields, crs = _described(pyogrio, path, layer, regions.drivers)
-    if regions.name not in fields:
+    if regions.name is not None and regions.name not in fields:
         raise DataError(f"name: {path} has no attribute {regions.name!r}{suggestion(regions.name, fields)}")
     with _said_plainly(pyogrio, "polygons", path):
         try:
             # a FlatGeobuf file is filtered by attributes that are read only
-            columns = None if regions.where else [regions.name]
+            columns = None if regions.where else [regions.name] if regions.name else []
             meta, _, wkb, values = pyogrio.raw.read(
                 path, layer=layer, columns=columns, where=regions.where, force_2d=True
             )
@@ -72,6 +72,8 @@ def read_polygons(regions: PolygonRegions) -> Polygons:
     if not len(wkb):
         chosen = f"of which {regions.where!r} holds" if regions.where else "at all"
         raise DataError(f"{'where' if regions.where else 'polygons'}: {path} has no feature {chosen}")
+    if regions.name is None:
+        return _named(shapely, path, crs, [str(number) for number in range(1, len(wkb) + 1)], wkb)
     names = values[list(meta["fields"]).index(regions.name)]
     return _named(shapely, path, crs, texts_of(path, regions.name, names), wkb)
 
@@ -146,7 +148,7 @@ def _require_signature(key: str, path: str, drivers: Sequence[str]) -> None:
 
 def _of_no_format(key: str, path: str, drivers: Sequence[str]) -> DataError:
     known = " or ".join(drivers)
-    remedy = "; `drivers` of the region names the formats to read" if key == "polygons" else ""
+    remedy = "; `drivers` there names the formats to read" if key == "polygons" else ""
     return DataError(f"{key}: {path} cannot be read: it is no {known} file{remedy}")
 
 

@@ -17,6 +17,7 @@ from geouq.rasters.gdal_library import gdal_library, without_reports
 FIRST = 1 << 14  # bytes, as many as GDAL reads first
 MOST = 1 << 20  # bytes of an answer; GDAL reads from servers that send whole files
 MOST_OF_PAGE = 1 << 26  # bytes of the page of a folder
+MOST_OF_FILE = (1 << 31) - 1  # bytes of a chunk
 PLAIN = re.compile(r"/vsicurl/(https?://[^\s]+)")
 CODE = re.compile(r"HTTP error code : (\d+)")
 RANGE = re.compile(r"bytes 0-(\d+)/(\d+)")
@@ -76,6 +77,14 @@ def answer_for(name: str, most: int = FIRST) -> Answer | None:
     if not found or gdal_library() is None:
         return None
     return _answer(found[1], f"Range: bytes=0-{most - 1}", MOST)
+
+
+def content_at(name: str, part: str = "") -> Answer | None:
+    """Request a file by its GDAL name, or a part of it in the words of the header Range; None if only GDAL can."""
+    found = PLAIN.fullmatch(name)
+    if not found or gdal_library() is None:
+        return None
+    return _answer(found[1], f"Range: {part}" if part else "Accept: */*", MOST_OF_FILE)
 
 
 def is_there(name: str) -> bool | None:

@@ -154,10 +154,13 @@ class TileReader:
     def _without_prediction(self, variable: Variable, window: Window) -> "VariableWindow | _Auxiliary":
         """Return what all models of a variable share, which is all there is where no truth is valid."""
         band = self._truth.number_of(variable)
+        outside = self._outside(window)
+        if outside.size and outside.all():
+            return _all_masked(outside)
         if is_absent(self.tile.truth, band, window):
             return _without_truth(window, self.tile.truth.bands[band - 1])
         y = self._truth.decoded(variable, window, TRUTH_NODATA)
-        masked = self._mask.is_masked(variable, window) if self._mask else NO_STATUS
+        masked = merged(outside, self._mask.is_masked(variable, window) if self._mask else NO_STATUS)
         status = merged(y.status, masked)
         if any_valid(y.values.ravel(), Nodata.of(None, None, y.nodata), status.ravel()):
             noise, unknown = self._noise(variable, window, y)
@@ -170,6 +173,11 @@ class TileReader:
         nothing, sources = _placeholder(y.values.shape, y.values.dtype), (NO_STATUS, NO_STATUS, y.status, masked)
         nodata = Nodata.of(None, None, y.nodata)
         return VariableWindow(nothing, nothing, y.values, status, nodata, read=False, sources=sources)
+
+    def _outside(self, window: Window) -> Status:
+        """Return MASKED for each pixel outside the polygons of the tile."""
+        outline = self.tile.outline
+        return NO_STATUS if outline is None else status_where(~outline.covers(window), MASKED)
 
     def _with_prediction(self, variable: Variable, window: Window, auxiliary: "_Auxiliary") -> VariableWindow:
         """Return the prediction of one model with the auxiliary layers."""
@@ -396,6 +404,12 @@ def _on_common_pixels(windows: Sequence[VariableWindow]) -> list[VariableWindow]
         return list(windows)
     other = status_where(out, OTHER_MODEL)
     return [replace(found, status=merged(found.status, other)) for found in windows]
+
+
+def _all_masked(masked: Status) -> VariableWindow:
+    """Return a window in which every pixel is masked, so that nothing is read."""
+    nothing, sources = _placeholder(masked.shape, np.dtype(np.float32)), (NO_STATUS, NO_STATUS, NO_STATUS, masked)
+    return VariableWindow(nothing, nothing, nothing, masked, Nodata.of(None, None, None), read=False, sources=sources)
 
 
 def _without_truth(window: Window, band: Band) -> VariableWindow:

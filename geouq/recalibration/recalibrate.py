@@ -12,8 +12,8 @@ from geouq.config import (
     K_FOLD,
     LEAVE_ONE_REGION_OUT,
     Configuration,
+    MosaicTiles,
     Recalibration,
-    TileCut,
     folder_of_run,
     suggestion,
 )
@@ -23,7 +23,7 @@ from geouq.core.failures import Failure, failure_of, isolated, record
 from geouq.core.naming import file_name
 from geouq.numbers.run_metrics import metric_options_of, preferred_scheme
 from geouq.rasters.catalog import Catalog, Tile
-from geouq.rasters.tile_names import has_arrays
+from geouq.rasters.tile_names import has_steps
 from geouq.recalibration.corrections import Conformal, Unchanged, singles_of
 from geouq.recalibration.fitting import Fits, Fold, fit_all, k_fold, leave_one_region_out, methods_for, sets_of
 from geouq.recalibration.rasters import EVALUATE, layers_of, write_evaluation, write_rasters
@@ -411,11 +411,11 @@ def _write_rasters(
 def _configuration(job: _Job, tiles: Sequence[Tile], recalibrators: Mapping[str, Recalibrator]) -> list[Path]:
     """Return the configuration that evaluates the rasters of all tiles; none if some are not written now.
 
-    It is also not written for squares of a mosaic or steps of an array: their rasters are separate files, but the truth
-    is one file.
+    It is also not written for squares of a mosaic or steps of a dimension: their rasters are separate files, but their
+    truth is not.
     """
     opened, names = job.opened, {tile.name for tile in tiles}
-    is_cut = isinstance(opened.experiment.tiles, TileCut) or has_arrays(opened.experiment)
+    is_cut = isinstance(opened.experiment.tiles, MosaicTiles) or has_steps(opened.experiment)
     if is_cut or any(name not in names or file_name(name) != name for name in opened.tiles):
         (job.out / EVALUATE).unlink(missing_ok=True)
         return []

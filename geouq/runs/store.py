@@ -70,7 +70,8 @@ def key_of_tile(tile: Tile, settings: Settings) -> str:
     rasters = [(layer, raster.fingerprint) for layer, raster in tile.rasters.items()]
     bands = [(v.name, v.model, tile.bands_of(v), v.thresholds, v.noise, v.distributed) for v in tile.variables]
     models = [(model, prediction.read_as) for model, prediction in tile.predictions.items()]
-    own = (bands, models, tile.common if len(models) > 1 else None, tile.area_weighted)
+    outline = () if tile.outline is None else (tile.outline.fingerprint,)
+    own = (bands, models, tile.common if len(models) > 1 else None, tile.area_weighted, *outline)
     made_from = (FORMAT, __version__, digest_of_sources(), code_target(), rasters, own, settings)
     return hashlib.sha256(repr(made_from).encode()).hexdigest()
 

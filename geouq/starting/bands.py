@@ -16,7 +16,7 @@ from geouq.starting.guess import Entry, Guess, layer
 from geouq.starting.look import header, look
 from geouq.starting.sources import no_pair, rasters
 from geouq.starting.tiles import as_spelled, pattern_of, tile_names
-from geouq.starting.words import LEVEL, MEMBER, ROLE, WEAK_ROLE, mark_of, tokens, truth_mark
+from geouq.starting.words import LEVEL, MEMBER, ROLE, WEAK_ROLE, camel_parts, mark_of, tokens, truth_mark
 
 OF_BANDS = ("prediction", "predictions", "predicted", "pred", "output", "stack", "bands")  # of files of several layers
 OF_FORMS = ("members", "quantiles", "probabilities")
@@ -253,7 +253,8 @@ def role_of(description: str) -> tuple[str, str]:
     if numbered := NUMBERED.fullmatch(description.strip()):
         word = numbered[1].lower()
         return LAYER_OF.get(word, SHORT.get(word, "")), numbered[2]
-    words = [word for word in BETWEEN.split(BRACKETS.sub(_without_units, description)) if word]
+    separate = [word for word in BETWEEN.split(BRACKETS.sub(_without_units, description)) if word]
+    words = [part for word in separate for part in ([word] if word.lower() in LAYER_OF else camel_parts(word))]
     roles = [word.lower() for word in words if word.lower() in LAYER_OF]
     strong = [word for word in roles if word not in WEAK_ROLE] or roles
     layers = {LAYER_OF[word] for word in strong}

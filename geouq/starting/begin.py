@@ -9,11 +9,13 @@ from geouq.core.errors import ConfigError
 from geouq.core.wording import counted
 from geouq.starting import arrays, bands, file_per_layer, tile_lists
 from geouq.starting.guess import Guess
+from geouq.starting.log_scale import transform_of, with_transform
 from geouq.starting.look import header_of
 from geouq.starting.sources import DRIVERS, ending, files_of, no_pair, some
 from geouq.starting.stored import with_stored_values
 from geouq.starting.text import as_yaml, said
 from geouq.starting.tiles import mixed_words
+from geouq.starting.times import with_times
 from geouq.starting.truth import with_truth
 from geouq.starting.variables import with_variables
 
@@ -67,8 +69,11 @@ def starter_config(sources: Sequence[str], folder: Path | None = None) -> Starte
     paths = [path for path in paths if ending(path) in DRIVERS]
     if guess is None:
         raise ConfigError(f"{sources[0]}: {no_pair(paths)}; rename the files, or write the configuration by hand")
-    guess = with_variables(with_stored_values(arrays.with_drivers(with_truth(guess, paths))))
-    guess = replace(guess, notes=(*guess.notes, *_notes(guess, paths)))
+    guess = arrays.with_drivers(with_truth(guess, paths))
+    transform, why = transform_of(guess)
+    guess = with_variables(with_stored_values(guess, is_transformed=bool(transform)))
+    guess = with_transform(guess, transform, why)
+    guess = with_times(replace(guess, notes=(*guess.notes, *_notes(guess, paths))))
     missing = [key for key, entry in {**guess.layers, **guess.data}.items() if entry.value == TODO]
     text = as_yaml(guess, _name(sources[0]), (folder or Path()).resolve())
     return Starter(text, tuple(said(guess)), tuple(missing))

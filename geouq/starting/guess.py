@@ -44,6 +44,8 @@ class Guess:
         What {member} stands for in the files that were looked at.
     files : mapping
         Files of the layers without a path, in the first tile.
+    times : tuple of str
+        What {time} stands for; empty if the paths have no {time}.
     """
 
     layout: str
@@ -57,6 +59,7 @@ class Guess:
     notes: tuple[str, ...] = ()
     member: str = ""
     files: Mapping[str, str] = field(default_factory=dict)
+    times: tuple[str, ...] = ()
 
     def path(self, layer: str) -> str:
         """Return the path of a layer in the first tile; "" where it is not known."""

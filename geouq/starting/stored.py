@@ -22,10 +22,13 @@ PERCENT = ("%", "percent", "per cent", "pct")
 Floats = NDArray[np.float64]
 
 
-def with_stored_values(guess: Guess) -> Guess:
-    """Return the guess with scales, units, codes of classes, and squares of a large file."""
-    steps: Sequence[Callable[[Guess], Guess]] = (_relative, _scaled, with_meaning, _of_classes, _tiles)
-    for step in steps:
+def with_stored_values(guess: Guess, *, is_transformed: bool = False) -> Guess:
+    """Return the guess with scales, units, codes of classes, and squares of a large file.
+
+    is_transformed : whether the mean is a logarithm or a square root, so that the truth tells nothing of its scale.
+    """
+    from_truth: Sequence[Callable[[Guess], Guess]] = () if is_transformed else (_scaled, with_meaning)
+    for step in (_relative, *from_truth, _of_classes, _tiles):
         guess = step(guess)
     return guess
 

@@ -20,6 +20,7 @@ OF_LISTS = ("stac", "index")  # keys of tiles that name a file
 def as_yaml(guess: Guess, name: str, folder: Path) -> str:
     """Return the configuration; paths are relative to the folder in which it will be, unless they are absolute."""
     tiles = f"{counted(len(guess.tiles), 'tile')}, such as {guess.first}" if guess.tiles else "one tile"
+    tiles += f"; {len(guess.times)} times, such as {guess.times[0]}" if guess.times else ""
     lines = [
         "# Written by geouq init; paths are relative to this file. Check the guesses behind #.",
         "version: 1",
@@ -39,6 +40,7 @@ def said(guess: Guess) -> list[str]:
     """Return the guesses in lines for people."""
     lines = [f"layout      {guess.layout}"]
     lines += [f"tiles       {len(guess.tiles)}, such as {guess.first}"] if guess.tiles else []
+    lines += [f"times       {len(guess.times)}, such as {guess.times[0]}"] if guess.times else []
     entries = {**guess.layers, **guess.data, **guess.others}
     for key, entry in entries.items():
         lines.append(f"{key:<11} {_shown(entry)}")

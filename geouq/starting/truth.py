@@ -4,12 +4,14 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import PurePosixPath
 
+from geouq.config import TIME
 from geouq.config.load import TODO
 from geouq.starting.arrays import truth_array
 from geouq.starting.file_per_layer import Named, named
 from geouq.starting.guess import Entry, Guess, layer
 from geouq.starting.sources import is_arrays
 from geouq.starting.tiles import paths_of_tiles, pattern_of
+from geouq.starting.times import epochs_of
 from geouq.starting.words import NOISES, WORDS, tokens
 
 MISSING = f"no file is named {', '.join(WORDS['truth'][:5])} ... or like a tile: write its path"
@@ -64,6 +66,10 @@ def _with(guess: Guess, role: str, files: Sequence[Named]) -> Guess | None:
 
 def _alone(guess: Guess, role: str, files: Sequence[Named]) -> Guess | None:
     """Return a guess of one tile, whose paths need no {tile}, with the only file that may be a layer."""
+    if len(files) == 1 and (epochs := epochs_of(guess.tiles)) and epochs.template == TIME:
+        entry = _entry(files[0], files[0].path)
+        same = Entry(entry.value, f"{entry.why}; the same at all times: check its date")
+        return replace(guess, layers={**guess.layers, role: same})
     if len(guess.tiles) > 1 or len(files) != 1:
         return None
     own = {

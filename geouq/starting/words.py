@@ -28,6 +28,8 @@ NOISES = {f"truth_{role}": role for role in ("std", "variance", "relative_std")}
 ROLE = {word: role for role, words in WORDS.items() for word in words}
 WEAK_ROLE = {word: role for role, words in WEAK.items() for word in words}
 AMBIGUOUS = ("se", "pe", "mu", "lo", "hi")  # that may be the name of a tile, as the first word
+CAMEL = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+|\d+")
+IN_CAMEL_CASE = re.compile(r"[a-z][A-Z]|[A-Z]{2}[a-z]")
 TOKEN = re.compile(r"[^\W_]+")
 ALONE = r"(?<![^\W_]){}(?![^\W_])"
 LEVEL = re.compile(ALONE.format(r"(?:median|(?:q|p|quantile[_-]?|perc(?:entile)?[_-]?)(\d+(?:\.\d+)?))"), re.IGNORECASE)
@@ -55,6 +57,8 @@ def mark_of(text: str) -> Mark | None:
 
     >>> [mark.role for name in ("e1_pred_std", "SE_mean", "t1_Q0.05", "t1_m03", "e1_map") if (mark := mark_of(name))]
     ['std', 'mean', 'quantiles', 'members', 'mean']
+    >>> mark_of("meanHeight").role, mark_of("heightSD").role
+    ('mean', 'std')
     >>> mark_of("e1")
     """
     plain = [mark for mark in _words(text) if not mark.is_weak and mark.role != "truth"]
@@ -76,6 +80,26 @@ def _words(text: str) -> Iterator[Mark]:
             continue
         if role := ROLE.get(word) or WEAK_ROLE.get(word):
             yield Mark(role, token[0], *token.span(), is_weak=word in WEAK_ROLE)
+        else:
+            yield from _in_camel_case(token[0], token.start())
+
+
+def _in_camel_case(token: str, first: int) -> Iterator[Mark]:
+    """Yield the words for layers in a token such as meanHeight or heightSD."""
+    for part in CAMEL.finditer(token) if IN_CAMEL_CASE.search(token) else ():
+        word = part[0].lower()
+        role = None if word in AMBIGUOUS or part[0] == token else ROLE.get(word)
+        if role:
+            yield Mark(role, part[0], first + part.start(), first + part.end())
+
+
+def camel_parts(word: str) -> list[str]:
+    """Return the parts of a word in camel case, if one of them is a word for a layer; otherwise the word.
+
+    >>> camel_parts("stdHeight"), camel_parts("AGBMean"), camel_parts("CanopyHeight")
+    (['std', 'Height'], ['AGB', 'Mean'], ['CanopyHeight'])
+    """
+    return CAMEL.findall(word) if any(_in_camel_case(word, 0)) else [word]
 
 
 def _numbered(text: str) -> Iterator[Mark]:

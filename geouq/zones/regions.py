@@ -17,6 +17,7 @@ from geouq.core.failures import Failure
 from geouq.core.grid import Grid, Window
 from geouq.rasters.catalog import Catalog
 from geouq.rasters.raster import Raster
+from geouq.rasters.steps import name_without_step
 from geouq.rasters.vector import Polygons, read_polygons
 from geouq.zones.classes import ClassZones, read_classes, require_classes
 from geouq.zones.masks import Mask, Part, Zones, shrunk, within
@@ -194,10 +195,13 @@ class Regions:
         read += [name for classes in self.classes.values() for name in dict.fromkeys(classes.names.values())]
         return (*self.tiles, *read, *self.derived)
 
-    def on(self, tile: str, grid: Grid) -> TileZones:
-        """Return the regions of a tile; DataError or GridError where one has no place on it."""
+    def on(self, tile: str, grid: Grid, place: str = "") -> TileZones:
+        """Return the regions of a tile; DataError or GridError where one has no place on it.
+
+        place : what {tile} stands for in the names of class rasters; by default the name of the tile.
+        """
         layers: dict[str, Zones] = {key: polygon_zones(own, grid) for key, own in self.polygons.items()}
-        layers |= {key: read_classes(own, tile, grid, self.drivers) for key, own in self.classes.items()}
+        layers |= {key: read_classes(own, place or tile, grid, self.drivers) for key, own in self.classes.items()}
         layers = {key: layer for key, layer in layers.items() if layer.names}
         whole = [ALL, *(name for name, members in self.tiles.items() if tile in members)]
         own = settled(self.derived, whole, [name for layer in layers.values() for name in layer.names])
@@ -383,7 +387,7 @@ def placed(regions: Regions, catalog: Catalog) -> tuple[dict[str, TileZones], Ca
     failures = []
     for tile in catalog.tiles:
         try:
-            zones[tile.name] = regions.on(tile.name, tile.grid)
+            zones[tile.name] = regions.on(tile.name, tile.grid, name_without_step(tile))
         except GeouqError as error:
             failures.append(Failure(tile.name, "regions", type(error).__name__, str(error)))
     return zones, replace(

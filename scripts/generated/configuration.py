@@ -15,6 +15,7 @@ PLACES = {
     "LayerFile": "a layer",
     "VariableSettings": "variables",
     "TileCut": "tiles from a mosaic",
+    "TilePolygons": "tiles from polygons",
     "StacTiles": "tiles from stac",
     "TileIndex": "tiles from an index",
     "PolygonRegions": "regions with polygons",

@@ -274,7 +274,7 @@ def _files() -> Cases:
     yield group, "a file that is cut off", _cut_off
     yield group, "a path without {tile} for two tiles", _data(truth="truth/t1.tif")
     yield group, "a placeholder that is not known", _data(truth="truth/{name}.tif")
-    yield group, "{time} in a path", _data(truth="truth/{time}.tif")
+    yield group, "{time} in the path of the truth alone", _data(truth="truth/{time}.tif")
     yield group, "a tile that there is not", _settings(tiles=["t1", "t3"])
     yield group, "a region of a tile that there is not", _settings(regions={"north": ["t1", "T2"]})
 

@@ -60,7 +60,7 @@ OF_A = "version: 1\nname: x\nmodels:\n  a: {mean: '{tile}m', variance: '{tile}v'
         (LIST + "models: [a, b]", "3: data.variance: '/{tile}_v.tif' needs {model} where the name of the model"),
         (
             LIST.replace("/t/", "/{model}/"),
-            "3: data.truth: '/{model}/{tile}.tif': the only placeholders are {tile} and {variable}",
+            "3: data.truth: '/{model}/{tile}.tif': the only placeholders are {tile}, {variable} and {time}",
         ),
         (SMALLEST + "models: [a, A]", "4: models.1: 'a' is given twice; remove one"),
         (SMALLEST + "models: []", "4: models: names no model; leave the key out where there is one prediction"),

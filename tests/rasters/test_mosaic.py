@@ -177,11 +177,3 @@ def test_squares_are_recalibrated_into_rasters_of_their_own(geouq):
         assert source.transform == whole.grid.part(Window(256, 512, 256, 256)).transform
         assert source.shape == (256, 256)
     assert not Path("out/recalibration/evaluate.yaml").exists()
-
-
-def test_polygons_as_tiles_are_told_to_be_regions(tmp_path):
-    written = {"version": 1, "name": "a", "variables": ["v"], "tiles": {"polygons": "counties.gpkg", "name": "NAME"}}
-    layers = {key: str(tmp_path / f"{key}.tif") for key in ("mean", "std", "truth")}
-
-    with pytest.raises(ConfigError, match=r"tiles\.polygons: polygons are regions; write regions: \{areas: \{polygons"):
-        load_experiment(written | {"data": layers})

@@ -148,8 +148,11 @@ def test_a_changed_file_of_one_variable_is_read_again(maps, tmp_path, write_rast
 WRONG = {
     "names": ({"variables": None}, "{variable} stands for the names of variables: write them"),
     "no file": ({"variables": ["AGB", "Clay"]}, "no file matches "),
-    "time": ({"data": DATA | {"truth": "t/{tile}_{time}.tif"}}, "write {tile}, as each time is a tile"),
-    "other": ({"data": DATA | {"truth": "t/{tile}_{date}.tif"}}, "the only placeholders are {tile} and {variable}"),
+    "time": ({"data": DATA | {"truth": "t/{tile}_{time}.tif"}}, "the paths of the prediction have not"),
+    "other": (
+        {"data": DATA | {"truth": "t/{tile}_{date}.tif"}},
+        "the only placeholders are {tile}, {variable} and {time}",
+    ),
     "members": (
         {"data": {"members": "p/{variable}_{tile}.tif", "truth": "t/{tile}.tif"}},
         "{variable} is not for files of several members, quantiles or classes",

@@ -11,7 +11,7 @@ from vectors import feature, geojson, polygons_of, square
 
 from geouq.core.errors import DataError
 
-OTHER = "it is no GPKG or GeoJSON or ESRI Shapefile or FlatGeobuf file; `drivers` of the region names the formats"
+OTHER = "it is no GPKG or GeoJSON or ESRI Shapefile or FlatGeobuf file; `drivers` there names the formats"
 
 
 @pytest.fixture

@@ -18,8 +18,9 @@ from vectors import feature, geojson, mask_of, polygons_of, square
 
 from geouq.core.errors import DataError
 from geouq.core.grid import Grid, Window
+from geouq.rasters.outlines import inside, outlines
 from geouq.rasters.vector import Polygons
-from geouq.zones.polygons import inside, outlines, polygon_zones
+from geouq.zones.polygons import polygon_zones
 
 UTM = CRS.from_epsg(32633).to_wkt()
 LONLAT = CRS.from_epsg(4326).to_wkt()
