@@ -49,6 +49,7 @@ from geouq.config.regions import (
 from geouq.config.sections import (
     GROUPS,
     NOT_RECALIBRATED,
+    AreaMeans,
     Bins,
     BinScheme,
     Gate,
@@ -113,6 +114,10 @@ def _names_in(info: ValidationInfo) -> Names | None:
 
 def _schemes(written: object) -> object:
     return {"schemes": written} if isinstance(written, list | tuple) else written
+
+
+def _unless_none(written: object) -> object:
+    return None if written == "none" else written
 
 
 def _groups(written: object) -> object:
@@ -220,6 +225,13 @@ class Experiment(Section):
         description="report AUSE and the rank correlation of |error| and std; costs 3 to 4 % of the sweep",
     )
     intervals: Intervals = Field(default=Intervals(), description="settings of the intervals and tests of regions")
+    aggregates: Annotated[
+        AreaMeans | None,
+        BeforeValidator(_unless_none, json_schema_input_type=AreaMeans | Literal["none"]),
+    ] = Field(
+        default=AreaMeans(),
+        description="means and totals of regions, and how their errors are correlated; `none`: do not compute them",
+    )
     recalibration: Annotated[
         Recalibration | None, BeforeValidator(method_alone, json_schema_input_type=Recalibration | str | None)
     ] = Field(

@@ -192,6 +192,12 @@ class Intervals(Section):
     seed: int = Field(default=0, ge=0, lt=2**63, description="seed of the random numbers")
 
 
+class AreaMeans(Section):
+    """Means and totals of areas: how errors are correlated, and the intervals that follow."""
+
+    level: Level = Field(default=0.9, description="level of the intervals of means and totals")
+
+
 def _nothing(written: object) -> object:
     return () if written == "none" else written
 

@@ -4,6 +4,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
 
+from geouq.aggregates import write_models
 from geouq.comparison.texts import Shown, shown_rows, write_texts
 from geouq.config import ClassRegions, Experiment, PolygonRegions
 from geouq.config.variables import distributions_of
@@ -138,6 +139,9 @@ def write_tables(evaluated: Evaluated) -> list[Path]:
         with isolated("tables", path.name, outputs=[path]):
             write_csv(table, path)
             written.append(path)
+    path = folder / "error_correlation.json"
+    with isolated("tables", path.name, outputs=[path]):
+        written += write_models(evaluated.aggregates, record.variables, path)
     about = {"version": record.versions["geouq"], "config_sha256": record.config_sha256, "name": record.name}
     path = folder / "metrics.parquet"
     with isolated("tables", path.name, outputs=[path]):
