@@ -19,7 +19,7 @@ Floats = NDArray[np.float64]
 CANDIDATES = 28  # ranges that are tried
 SHORTEST = 0.3  # sides of a cell
 CONSTANT, TILE = 0, 1  # columns of the fit; those of the ranges follow
-ROUNDING = 1e-12
+ROUNDING = 1e-10
 LARGEST_CONDITION = 1e12  # of normal equations that can be solved
 BETTER = 0.85  # of the misfit with one range, below which two are taken
 
@@ -177,7 +177,7 @@ class _Fits:
         found = min((_Fit(), *(self._best(ranges, ()) for ranges in (0, 1))), key=lambda fit: fit.gain)
         for ranges, more in ((2, ()), (1, (TILE,)), (2, (TILE,))):
             other = self._best(ranges, more)
-            if size + other.gain < BETTER * (size + found.gain):
+            if size + other.gain < BETTER * (size + found.gain) - ROUNDING * size:
                 found = other
         return found
 

@@ -123,7 +123,10 @@ def _centres(position: Floats, weight: Floats, squares: Squares) -> Floats:
     weight = np.maximum(weight[squares.order], np.finfo(np.float64).tiny)
     total = np.add.reduceat(weight, squares.start[:-1])
     moved = np.add.reduceat(position[squares.order] * weight[:, np.newaxis], squares.start[:-1], axis=0)
-    return np.ascontiguousarray(moved / total[:, np.newaxis])
+    single = np.diff(squares.start) == 1
+    centres = moved / total[:, np.newaxis]
+    centres[single] = position[squares.order[squares.start[:-1][single]]]
+    return np.ascontiguousarray(centres)
 
 
 @compiled
