@@ -25,6 +25,7 @@ PLACES = {
     "BinScheme": "schemes of bins",
     "Groups": "groups",
     "Intervals": "intervals",
+    "AreaMeans": "aggregates",
     "Recalibration": "recalibration",
     "VarianceRule": "variance",
     "Output": "output",

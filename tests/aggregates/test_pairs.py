@@ -13,7 +13,12 @@ def cells(count, seed=0):
     side = int(np.ceil(np.sqrt(count)))
     place = np.stack(np.divmod(np.arange(count), side), axis=-1) * 100.0
     position = np.column_stack([place, np.zeros(count)])
-    return position, rng.normal(size=(count, 2)) + np.array([0, 5]), rng.integers(0, 3, count), rng.integers(0, 4, count)
+    return (
+        position,
+        rng.normal(size=(count, 2)) + np.array([0, 5]),
+        rng.integers(0, 3, count),
+        rng.integers(0, 4, count),
+    )
 
 
 def dense(position, values, group, tile, edges=EDGES, groups=3):
