@@ -18,7 +18,7 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 EARTH = 6_371_008.8  # mean radius in metres
 APART = 1e9  # metres between tiles in the same place, such as those of several dates
-MomentsOf = Callable[[int], Iterable[tuple[Ints, Moments]]]
+MomentsOf = Callable[[int], tuple[Ints, Moments]]
 
 
 @dataclass(frozen=True)
@@ -95,17 +95,17 @@ def area_cells(places: Sequence[TilePlace], moments_of: MomentsOf) -> AreaCells:
     places : sequence of TilePlace
         Where each tile is.
     moments_of : callable
-        Returns the cells of the tile of a number, some at a time: their numbers and moments.
+        Returns the numbers of cells of the tile of a number, and their moments.
     """
     frame, sheets = common_frame([place.grid.crs for place in places]), _sheets(places)
     parts = []
     for tile, place in enumerate(places):
-        for numbers, moments in moments_of(tile):
-            row, column = np.divmod(numbers, place.cell_grid.shape[1])
-            position = positions(place.cell_grid, row, column, frame)
-            position[:, 2] += sheets[tile] * APART
-            where = np.full(len(row), tile), row, column, position
-            parts.append(AreaCells(*where, *_sums(moments, _pixel_areas(place, row))))
+        numbers, moments = moments_of(tile)
+        row, column = np.divmod(numbers, place.cell_grid.shape[1])
+        position = positions(place.cell_grid, row, column, frame)
+        position[:, 2] += sheets[tile] * APART
+        where = np.full(len(row), tile), row, column, position
+        parts.append(AreaCells(*where, *_sums(moments, _pixel_areas(place, row))))
     found = AreaCells.joined(parts)
     order = np.lexsort((found.column, found.row, found.tile))
     return found.some(order[found.n[order] > 0])

@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
-from numpy.typing import NDArray
 
 from geouq.aggregates.blocks import BlockMeans, block_means, means_of_areas, sides_of
 from geouq.aggregates.cells import AreaCells, area_cells, cell_side
@@ -14,9 +13,7 @@ from geouq.aggregates.means import AreaMean, area_mean
 from geouq.aggregates.parameters import Parameter, parameters_of
 from geouq.aggregates.scales import ScaleNumber, numbers_of_scale
 from geouq.runs.store import Part, SavedSummaries
-from geouq.summary import Moments, TilePlace
-
-Ints = NDArray[np.int64]
+from geouq.summary import TilePlace
 
 
 @dataclass(frozen=True)
@@ -43,16 +40,14 @@ class Areas:
     def cells(self, variable: str) -> AreaCells:
         """Return all cells of a variable."""
         tiles = [place.tile for place in self.places]
-        return area_cells(
-            self.places, lambda number: _moments(self.summaries, self.summaries.part(tiles[number]), variable)
-        )
+        return area_cells(self.places, lambda k: self.summaries.moments_of(self.summaries.part(tiles[k]), variable))
 
     def cells_of_zone(self, zone: str, variable: str) -> AreaCells:
         """Return the cells of a zone, with the numbers that tiles have in the run."""
         parts = {part.tile: part for part in self.zones[zone]}
         places = [place for place in self.places if place.tile in parts]
         numbers = np.array([k for k, place in enumerate(self.places) if place.tile in parts])
-        found = area_cells(places, lambda k: _moments(self.summaries, parts[places[k].tile], variable))
+        found = area_cells(places, lambda k: self.summaries.moments_of(parts[places[k].tile], variable))
         return found.of_tiles(numbers)
 
 
@@ -124,7 +119,3 @@ def _scales(
     for kind, areas in (("tile", tiles), ("region", others)):
         if len(found := means_of_areas(correlation, areas)):
             yield (kind, 0), found
-
-
-def _moments(summaries: SavedSummaries, part: Part, variable: str) -> Iterator[tuple[Ints, Moments]]:
-    return ((numbers, cells.moments) for numbers, cells in summaries.cells_of(part, variable))

@@ -36,7 +36,7 @@ def test_the_sums_of_a_cell_are_those_of_its_pixels(scale):
     weight = np.full((24, 9), scale)
     moments, pixels = moments_of(rng, 24, 9, weight)
 
-    cells = area_cells([place()], lambda _: [(np.arange(24), moments)])
+    cells = area_cells([place()], lambda _: (np.arange(24), moments))
 
     wanted = {
         "mean": weight * (pixels["truth"] + pixels["error"]),
@@ -57,7 +57,7 @@ def test_cells_stand_at_their_centres_in_the_order_of_the_tile():
     rng = np.random.default_rng(1)
     moments, _ = moments_of(rng, 3, 4, np.ones((3, 4)))
 
-    cells = area_cells([place()], lambda _: [(np.array([7, 0, 23]), moments)])
+    cells = area_cells([place()], lambda _: (np.array([7, 0, 23]), moments))
 
     assert cells.row.tolist() == [0, 1, 3]
     assert cells.column.tolist() == [0, 1, 5]
@@ -101,7 +101,7 @@ def test_tiles_in_the_same_place_are_far_apart():
     rng = np.random.default_rng(2)
     moments, _ = moments_of(rng, 24, 4, np.ones((24, 4)))
 
-    cells = area_cells([place("2010"), place("2020")], lambda _: [(np.arange(24), moments)])
+    cells = area_cells([place("2010"), place("2020")], lambda _: (np.arange(24), moments))
 
     assert np.ptp(cells.position[cells.tile == 1, 2]) == 0
     assert cells.position[cells.tile == 1, 2][0] == APART
