@@ -10,6 +10,7 @@ from geouq.aggregates.cells import AreaCells
 from geouq.aggregates.estimation import ErrorCorrelation
 
 LEAST_FREEDOM = 5.0  # of the variance of a mean, below which there is no interval
+TOO_FAR = "errors are correlated over too much of the map: fewer than 5 degrees of freedom"
 PER_AREA = re.compile(r"\s*(?:/\s*(ha|km2|km\^2|km²|m2|m\^2|m²)|\s(ha|km|m)(?:\^|\*\*)?(-1|-2|⁻¹|⁻²))$")
 SQUARE_METRES = {"ha": 1e4, "km": 1e6, "m": 1.0}
 
@@ -87,7 +88,7 @@ def area_mean(cells: AreaCells, correlation: ErrorCorrelation | None, level: flo
         fitted, std = np.sqrt(variance), np.sqrt(correlation.model.zms * variance)
         freedom = Certainty.of(correlation).freedom(pairs, correlation.model, correlation.each_left_out)
         independent = float(cells.variance.sum() / cells.weight_square.sum() / variance)
-        reason = "" if freedom >= LEAST_FREEDOM else _too_far(freedom)
+        reason = "" if freedom >= LEAST_FREEDOM else TOO_FAR
     mean = float(cells.mean.sum() / pairs.weight)
     half = half_width(level, freedom) * std if not reason else np.nan
     error = float(cells.error.sum() / pairs.weight)
@@ -95,10 +96,6 @@ def area_mean(cells: AreaCells, correlation: ErrorCorrelation | None, level: flo
         mean, float(cells.area.sum()), int(cells.n.sum()), np.sqrt(pairs.independent), fitted, np.sqrt(pairs.full), std,
         mean - half, mean + half, level, reason, freedom, independent, error,
     )  # fmt: skip
-
-
-def _too_far(freedom: float) -> str:
-    return f"errors are correlated over much of the map: {freedom:.1f} degrees of freedom, and 5 are needed"
 
 
 def per_area(units: str) -> tuple[str, float]:

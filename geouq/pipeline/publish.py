@@ -266,6 +266,9 @@ def _content_of_pages(
         tables=list(tables),
         shift=tables["shift"].rows if "shift" in tables else (),
         comparison=tables["comparison"].rows if "comparison" in tables else (),
+        areas=tables["areas"].rows if "areas" in tables else (),
+        aggregates=tables["aggregates"].rows if "aggregates" in tables else (),
+        error_correlogram=tables["error_correlogram"].rows if "error_correlogram" in tables else (),
         config=resolved(experiment),
         inputs=inputs_in_words(record.inputs, record.polygons),
         provenance={"date": _date_of(record)}

@@ -47,7 +47,7 @@ def test_a_map_with_one_constant_error_gives_no_interval_and_says_why():
     found = area_mean(cells, error_correlation(cells, SIDE), 0.9, SIDE)
 
     assert np.isnan(found.low)
-    assert "correlated over much of the map" in found.reason
+    assert "correlated over too much of the map" in found.reason
 
 
 def test_without_a_model_the_two_bounds_are_left():
