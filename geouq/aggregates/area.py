@@ -12,6 +12,7 @@ from geouq.aggregates.cells import AreaCells
 from geouq.aggregates.correlation import CorrelationModel
 from geouq.aggregates.estimation import ErrorCorrelation
 from geouq.aggregates.pairs import Labels, pair_sums
+from geouq.core.compiled import compiled_for
 from geouq.core.gaussian import quantile
 from geouq.inference.compiled_limits import half_width_of_mixture
 
@@ -157,4 +158,9 @@ def half_width(level: float, freedom: float) -> float:
     half = quantile((1 + level) / 2)
     if freedom > 1e6:
         return half
-    return half_width_of_mixture(half, 1 - level, np.ones(1), np.ones(1), freedom)
+    return _half_width(half, 1 - level, float(freedom))
+
+
+@compiled_for("f8, f8, f8")
+def _half_width(half: float, alpha: float, freedom: float) -> float:
+    return half_width_of_mixture(half, alpha, np.ones(1), np.ones(1), freedom)

@@ -9,9 +9,9 @@ from numpy.typing import NDArray
 from geouq.aggregates.area import half_width
 from geouq.aggregates.blocks import BlockMeans
 from geouq.core.gaussian import quantile
+from geouq.metrics.aggregate_names import MODELS, coverage_name, zms_name
 
 Floats = NDArray[np.float64]
-MODELS = ("independent", "fitted", "full", "calibrated")
 FEWEST_BLOCKS = 10
 FEWEST_FOLDS = 3
 
@@ -53,9 +53,8 @@ def numbers_of_scale(blocks: BlockMeans, levels: Sequence[float], interval: floa
     for model in MODELS:
         z_square = blocks.error**2 / getattr(blocks, model)
         known = np.isfinite(z_square)
-        values = {f"aggregate_zms_{model}": z_square} | {
-            f"aggregate_coverage_{model}_{100 * level:g}": z_square <= quantile((1 + level) / 2) ** 2
-            for level in levels
+        values = {zms_name(model): z_square} | {
+            coverage_name(model, level): z_square <= quantile((1 + level) / 2) ** 2 for level in levels
         }
         fold = blocks.fold[known]
         found += [_number(name, own[known].astype(np.float64), fold, interval) for name, own in values.items()]

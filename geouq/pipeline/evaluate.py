@@ -15,6 +15,7 @@ from geouq.numbers.gates import judge
 from geouq.numbers.run_metrics import Numbers, metric_options_of, numbers_of
 from geouq.pipeline.stages import Evaluated, Swept
 from geouq.recalibration import JustRun, recalibrate_run
+from geouq.tables.rows import Row
 from geouq.verdict import Place, Verdict, are_empty
 
 
@@ -34,7 +35,7 @@ def evaluate(swept: Swept, shared: Helpers) -> Evaluated:
         aggregates = _aggregates(swept, shared)
         numbers = _with_aggregates(numbers, aggregates, swept)
         missing.extend(nothing_evaluated(numbers.verdicts, len(swept.record.tiles)))
-        gates = tuple(judge(swept.experiment, numbers.tables["metrics"]))
+        gates = tuple(judge(swept.experiment, numbers.tables["metrics"], _rows_of_means(numbers)))
     give_back()  # what the resamples took, as figures and maps need memory of their own
     return Evaluated(
         swept, summaries, metric_options, numbers, aggregates, gates, recalibrated, tuple(missing)
@@ -58,6 +59,11 @@ def _with_aggregates(numbers: Numbers, aggregates: Mapping[str, Aggregates], swe
     """Return the numbers with the tables of means of areas."""
     variables, level = swept.record.variables, swept.experiment.intervals.level
     return replace(numbers, tables={**numbers.tables, **tables_of_aggregates(aggregates, variables, level)})
+
+
+def _rows_of_means(numbers: Numbers) -> Sequence[Row]:
+    table = numbers.tables.get("aggregates")
+    return table.rows if table else ()
 
 
 def nothing_evaluated(verdicts: Mapping[Place, Verdict], tiles: int) -> list[Failure]:

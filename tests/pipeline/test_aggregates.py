@@ -177,3 +177,48 @@ def test_tiles_without_a_crs_have_means_and_no_total(ran):
 
     assert float(row["mean"]) > 0
     assert row["area"] == row["total"] == ""
+
+
+def gate(metric, areas, more):
+    return f"gates: [{{metric: aggregate_{metric}, variable: height, areas: {areas}, {more}}}]\n"
+
+
+def test_a_gate_on_the_coverage_of_means_passes_and_fails_by_its_bound(geouq, tmp_path):
+    config = write(tmp_path, gate("coverage_calibrated_90", 2, "min: 0.7"))
+    assert geouq("run", config, "--quiet").exit_code == 0
+    [judged] = json.loads((tmp_path / "results/small/gates.json").read_text(encoding="utf-8"))
+    wanted = next(
+        row
+        for row in table(tmp_path, "aggregates")
+        if row["side_cells"] == "2" and row["metric"] == "aggregate_coverage_calibrated_90"
+    )
+    assert judged["value"] == pytest.approx(float(wanted["value"]))
+    assert judged["areas"] == "2 x 2 cells"
+
+    failed = geouq("run", write(tmp_path, gate("zms_independent", 2, "max: 2")), "--quiet")
+    assert failed.exit_code == 1
+    assert "aggregate_zms_independent of height of 2 x 2 cells is" in failed.stderr
+
+
+def test_a_gate_on_areas_of_a_size_that_there_is_not_fails_and_names_the_sizes(geouq, tmp_path):
+    done = geouq("run", write(tmp_path, gate("zms_full", 64, "max: 2")), "--quiet")
+
+    assert done.exit_code == 1
+    assert "there are only areas of 1 x 1 cells, 2 x 2 cells, 4 x 4 cells, tiles" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        (gate("zms_fited", 1, "max: 2"), "there is no aggregate_zms_fited"),
+        (gate("zms_fitted", 1, "max: 2") + "aggregates: none\n", "there is no aggregate_zms_fitted"),
+        ("gates: [{metric: aggregate_zms_full, variable: height, max: 2}]\n", "areas belongs to metrics of means"),
+        ("gates: [{metric: zms, variable: height, areas: 1, max: 2}]\n", "areas belongs to metrics of means"),
+    ],
+)
+def test_a_gate_on_means_that_there_cannot_be_is_refused_before_the_work(geouq, tmp_path, text, said):
+    done = geouq("run", write(tmp_path, text))
+
+    assert done.exit_code == 2
+    assert said in done.stderr
+    assert not (tmp_path / "results").exists()
