@@ -136,17 +136,23 @@ class Certainty:
         return self.weight**2 / alike
 
     def freedom(self, area: AreaPairs, model: CorrelationModel, others: Sequence[CorrelationModel]) -> float:
-        """Return the degrees of freedom of the variance of an area's mean (Satterthwaite 1946).
+        """Return the degrees of freedom of the variance of an area's mean under a model; see `freedom_of`."""
+        return freedom_of(area, model, others, (*map(self.parts, model.ranges), self.tiles, 1.0))
 
-        The smaller of two: from the independent parts that the map has for each range of the model, and from how far
-        the variance differs between models of a jackknife.
-        """
-        parts = [*(self.parts(reach) for reach in model.ranges), self.tiles, 1.0]
-        shares = area.shares(model)
-        by_parts = 1 / float((shares**2 / parts).sum()) if shares.any() else np.inf
-        each = np.log([other.zms * area.variance(other) for other in others])
-        spread = (len(each) - 1) * float(each.var())
-        return min(by_parts, 2 / spread if spread > 0 else np.inf)
+
+def freedom_of(
+    area: AreaPairs, model: CorrelationModel, others: Sequence[CorrelationModel], parts: Sequence[float]
+) -> float:
+    """Return the degrees of freedom of the variance of an area's mean (Satterthwaite 1946).
+
+    The smaller of two: from the independent parts that the map has for each range of the model, its tiles and its
+    constant, and from how far the variance differs between `others`, the models of a jackknife.
+    """
+    shares = area.shares(model)
+    by_parts = 1 / float((shares**2 / np.array(parts)).sum()) if shares.any() else np.inf
+    each = np.log([other.zms * area.variance(other) for other in others])
+    spread = (len(each) - 1) * float(each.var())
+    return min(by_parts, 2 / spread if spread > 0 else np.inf)
 
 
 def half_width(level: float, freedom: float) -> float:

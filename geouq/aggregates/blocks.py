@@ -94,7 +94,7 @@ def block_means(correlation: ErrorCorrelation, places: Sequence[TilePlace], side
     return BlockMeans.joined([_none(), *parts])
 
 
-def means_of_areas(correlation: ErrorCorrelation, areas: Sequence[tuple[AreaCells, Ints]]) -> BlockMeans:
+def blocks_of_areas(correlation: ErrorCorrelation, areas: Sequence[tuple[AreaCells, Ints]]) -> BlockMeans:
     """Return the means of areas of any shape, each with its cells and the folds of the map that these lie in.
 
     The model of an area is fitted to the folds in which it does not lie. Areas that leave fewer than three folds are

@@ -7,7 +7,7 @@ The correlation of z between two pixels at the distance d is
 What is left at d = 0 is the nugget: errors of a pixel that no other pixel shares.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import combinations
 from typing import Any
@@ -19,6 +19,7 @@ Floats = NDArray[np.float64]
 CANDIDATES = 28  # ranges that are tried
 SHORTEST = 0.3  # sides of a cell
 CONSTANT, TILE = 0, 1  # columns of the fit; those of the ranges follow
+SAME_SIDE = 0.01
 ROUNDING = 1e-10
 LARGEST_CONDITION = 1e12  # of normal equations that can be solved
 BETTER = 0.85  # of the misfit with one range, below which two are taken
@@ -40,6 +41,8 @@ class CorrelationModel:
         Share of errors that the pixels of a tile have in common.
     within : float
         Mean correlation of two pixels of the same cell.
+    side : float
+        Side of that cell in metres.
     zms : float
         Mean of z^2: the true variance of errors relative to the predicted one.
     """
@@ -49,6 +52,7 @@ class CorrelationModel:
     constant: float
     tile: float
     within: float
+    side: float
     zms: float
 
     @property
@@ -64,12 +68,19 @@ class CorrelationModel:
     def __call__(self, distance: Floats) -> Floats:
         """Return the correlation of pixels of different tiles at these distances in metres.
 
-        >>> model = CorrelationModel((0.5,), (1000.0,), 0.1, 0.0, 0.55, 1.0)
+        >>> model = CorrelationModel((0.5,), (1000.0,), 0.1, 0.0, 0.55, 100.0, 1.0)
         >>> model(np.array([0.0, 1000.0, np.inf])).round(3)
         array([0.6  , 0.284, 0.1  ])
         """
         parts = [sill * np.exp(-distance / reach) for sill, reach in zip(self.sills, self.ranges, strict=True)]
         return np.add.reduce(parts, axis=0) + self.constant if parts else np.full(np.shape(distance), self.constant)
+
+    def of_cells(self, side: float) -> "CorrelationModel":
+        """Return the model for cells of another side in metres, with the mean correlation that it has in them."""
+        if abs(side - self.side) <= SAME_SIDE * self.side:
+            return self
+        parts = [sill * _within_a_square(side / reach) for sill, reach in zip(self.sills, self.ranges, strict=True)]
+        return replace(self, within=sum(parts) + self.constant + self.tile, side=side)
 
     def as_json(self) -> dict[str, Any]:
         """Return the model as plain values, with the formula."""
@@ -82,6 +93,7 @@ class CorrelationModel:
             "constant": self.constant,
             "tile": self.tile,
             "within_cell": self.within,
+            "cell_side": self.side,
             "zms": self.zms,
         }
 
@@ -150,7 +162,8 @@ def fitted(correlogram: Correlogram, noise: Floats) -> CorrelationModel:
     constant, tile = shares.pop(CONSTANT, 0.0), shares.pop(TILE, 0.0)
     ranges = tuple(float(candidates[column - 2]) for column in shares)
     within = float(correlation[0]) if np.isfinite(correlation[0]) else sum(best.shares)
-    return CorrelationModel(tuple(shares.values()), ranges, constant, tile, min(max(within, 0.0), 1.0), correlogram.zms)
+    within = min(max(within, 0.0), 1.0)
+    return CorrelationModel(tuple(shares.values()), ranges, constant, tile, within, side, correlogram.zms)
 
 
 @dataclass(frozen=True)

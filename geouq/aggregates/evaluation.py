@@ -6,14 +6,17 @@ from functools import partial
 
 import numpy as np
 
-from geouq.aggregates.blocks import BlockMeans, block_means, means_of_areas, sides_of
+from geouq.aggregates.blocks import BlockMeans, block_means, blocks_of_areas, sides_of
 from geouq.aggregates.cells import AreaCells, area_cells, cell_side
 from geouq.aggregates.estimation import ErrorCorrelation, error_correlation
+from geouq.aggregates.known import KnownCorrelation
 from geouq.aggregates.means import AreaMean, area_mean
 from geouq.aggregates.parameters import Parameter, parameters_of
 from geouq.aggregates.scales import ScaleNumber, numbers_of_scale
 from geouq.runs.store import Part, SavedSummaries
 from geouq.summary import TilePlace
+
+NOT_KNOWN = "no evaluation tells how errors are correlated"
 
 
 @dataclass(frozen=True)
@@ -59,6 +62,8 @@ class Aggregates:
     ----------
     correlation : ErrorCorrelation or None
         Of the errors; None if cells or tiles are too few.
+    known : KnownCorrelation or None
+        The same for other maps.
     parameters : sequence of Parameter
         Of its model.
     scales : mapping of (str, int) to (BlockMeans, sequence of ScaleNumber)
@@ -68,6 +73,7 @@ class Aggregates:
     """
 
     correlation: ErrorCorrelation | None
+    known: KnownCorrelation | None
     parameters: Sequence[Parameter]
     scales: Mapping[tuple[str, int], tuple[BlockMeans, Sequence[ScaleNumber]]]
     means: Mapping[str, AreaMean]
@@ -88,12 +94,22 @@ def aggregates_of(areas: Areas, settings: AggregateSettings, variable: str) -> A
     side = cell_side(areas.places)
     correlation = error_correlation(cells, side)
     regions = dict(_regions(areas, cells, variable))
-    means = {name: area_mean(own, correlation, settings.level, side) for name, own in regions.items() if len(own)}
+    known = None if correlation is None else KnownCorrelation.of(correlation)
+    means = {name: area_mean(own, known, settings.level, side) for name, own in regions.items() if len(own)}
     if correlation is None:
-        return Aggregates(None, (), {}, means)
+        return Aggregates(None, None, (), {}, means)
     numbers = partial(numbers_of_scale, levels=settings.levels, interval=settings.interval)
     scales = {key: (own, numbers(own)) for key, own in _scales(correlation, areas.places, regions)}
-    return Aggregates(correlation, parameters_of(correlation, settings.interval), scales, means)
+    return Aggregates(correlation, known, parameters_of(correlation, settings.interval), scales, means)
+
+
+def means_of_areas(areas: Areas, variable: str, known: KnownCorrelation | None, level: float) -> dict[str, AreaMean]:
+    """Return the means of the whole and of regions of a variable, with a correlation that is known from elsewhere."""
+    cells, side = areas.cells(variable), cell_side(areas.places)
+    if known is not None and side > 0:
+        known = known.of_cells(side)
+    regions = _regions(areas, cells, variable)
+    return {name: area_mean(own, known, level, side, NOT_KNOWN) for name, own in regions if len(own)}
 
 
 def _regions(areas: Areas, cells: AreaCells, variable: str) -> Iterator[tuple[str, AreaCells]]:
@@ -117,5 +133,5 @@ def _scales(
     tiles = [(cells.some(cells.tile == own), correlation.fold[cells.tile == own]) for own in np.unique(cells.tile)]
     others = [(own, correlation.folds_of(own)) for name, own in regions.items() if name != "all"]
     for kind, areas in (("tile", tiles), ("region", others)):
-        if len(found := means_of_areas(correlation, areas)):
+        if len(found := blocks_of_areas(correlation, areas)):
             yield (kind, 0), found

@@ -5,11 +5,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from geouq.aggregates.area import AreaPairs, Certainty, half_width
+from geouq.aggregates.area import AreaPairs, half_width
 from geouq.aggregates.cells import AreaCells
-from geouq.aggregates.estimation import ErrorCorrelation
+from geouq.aggregates.known import KnownCorrelation
 
 LEAST_FREEDOM = 5.0  # of the variance of a mean, below which there is no interval
+TOO_FEW = "too few cells or tiles to tell how errors are correlated"
 TOO_FAR = "errors are correlated over too much of the map: fewer than 5 degrees of freedom"
 PER_AREA = re.compile(r"\s*(?:/\s*(ha|km2|km\^2|km²|m2|m\^2|m²)|\s(ha|km|m)(?:\^|\*\*)?(-1|-2|⁻¹|⁻²))$")
 SQUARE_METRES = {"ha": 1e4, "km": 1e6, "m": 1.0}
@@ -61,19 +62,23 @@ class AreaMean:
     error: float
 
 
-def area_mean(cells: AreaCells, correlation: ErrorCorrelation | None, level: float, side: float) -> AreaMean:
+def area_mean(
+    cells: AreaCells, correlation: KnownCorrelation | None, level: float, side: float, unknown: str = TOO_FEW
+) -> AreaMean:
     """Return the predicted mean of an area with an interval.
 
     Parameters
     ----------
     cells : AreaCells
         Of the area; at least one.
-    correlation : ErrorCorrelation or None
+    correlation : KnownCorrelation or None
         Of the errors; None if it is not known.
     level : float
         Level of the interval.
     side : float
         Of a cell in metres.
+    unknown : str
+        Why the correlation is not known, if it is not.
 
     Notes
     -----
@@ -82,11 +87,11 @@ def area_mean(cells: AreaCells, correlation: ErrorCorrelation | None, level: flo
     """
     pairs = AreaPairs.of(cells, side)
     fitted = std = freedom = independent = np.nan
-    reason = "too few cells or tiles to tell how errors are correlated"
+    reason = unknown
     if correlation is not None:
         variance = pairs.variance(correlation.model)
         fitted, std = np.sqrt(variance), np.sqrt(correlation.model.zms * variance)
-        freedom = Certainty.of(correlation).freedom(pairs, correlation.model, correlation.each_left_out)
+        freedom = correlation.freedom(pairs)
         independent = float(cells.variance.sum() / cells.weight_square.sum() / variance)
         reason = "" if freedom >= LEAST_FREEDOM else TOO_FAR
     mean = float(cells.mean.sum() / pairs.weight)

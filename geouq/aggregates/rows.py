@@ -35,14 +35,15 @@ def tables_of_aggregates(
     rows: dict[str, list[Row]] = {name: [] for name in TABLES}
     for variable in variables:
         if (own := aggregates.get(variable.name)) is not None:
-            rows["areas"] += _area_rows(own, variable)
+            rows["areas"] += area_rows(own.means, variable)
             rows["aggregates"] += _scale_rows(own, variable.name, level)
             rows["error_correlation"] += _parameter_rows(own, variable.name, level)
             rows["error_correlogram"] += _correlogram_rows(own, variable.name)
     return {name: by_model(Table(COLUMNS[name], own), variables, "") for name, own in rows.items() if own}
 
 
-def _area_rows(aggregates: Aggregates, variable: Variable) -> list[Row]:
+def area_rows(means: Mapping[str, AreaMean], variable: Variable) -> list[Row]:
+    """Return the rows of areas.csv of a variable."""
     units, square_metres = per_area(variable.units)
     return [
         {
@@ -53,7 +54,7 @@ def _area_rows(aggregates: Aggregates, variable: Variable) -> list[Row]:
             **_of_mean(mean),
             **_total(mean, mean.area / square_metres, units),
         }
-        for name, mean in aggregates.means.items()
+        for name, mean in means.items()
     ]
 
 
@@ -137,9 +138,9 @@ def _known(value: float) -> float | None:
 def models_as_json(aggregates: Mapping[str, Aggregates], variables: Sequence[Variable]) -> dict[str, Any]:
     """Return the fitted model of each variable as plain values."""
     return {
-        variable.name: {"units": variable.units, **own.correlation.model.as_json()}
+        variable.name: {"units": variable.units, **own.known.as_json()}
         for variable in variables
-        if (own := aggregates.get(variable.name)) is not None and own.correlation is not None
+        if (own := aggregates.get(variable.name)) is not None and own.known is not None
     }
 
 

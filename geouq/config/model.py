@@ -263,6 +263,12 @@ class Experiment(Section):
 
     _source: Path = PrivateAttr(default=Path())
     _written: Written | None = PrivateAttr(default=None)
+    _predictions_alone: bool = PrivateAttr(default=False)
+
+    @property
+    def predictions_alone(self) -> bool:
+        """Return whether the predicted mean is in the place of the truth, so that nothing is evaluated."""
+        return self._predictions_alone
 
     @property
     def source(self) -> Path:
@@ -358,6 +364,7 @@ class Experiment(Section):
         """Remember the file that `context` names as its source, and what was written there."""
         if context is not None:
             self._source, self._written = context["source"], context["written"]
+            self._predictions_alone = context.get("predictions_alone", False)
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Experiment) and self.model_dump() == other.model_dump()

@@ -58,7 +58,7 @@ def _sentence(content: ReportContent, variable: Variable) -> str:
     if not (zms and covered and calibrated) or None in (zms["value"], covered["value"], calibrated["value"]):
         return ""
     size = f"areas of {_length(zms['side_metres'])}" if zms["side_metres"] else "areas of one cell"
-    if zms["ci_low"] is None or zms["ci_low"] <= 1:
+    if zms.get("ci_low") is None or zms["ci_low"] <= 1:
         return (
             f"{variable.name}: no sign that pixels of {size} share errors; taken as independent, "
             f"{LEVEL} % intervals of means cover {_percent(covered['value'])}."
@@ -183,7 +183,7 @@ def _cells(variable: Variable, row: Row) -> list[Cell]:
 def _total(row: Row) -> list[Cell]:
     """Return the total and its unit; empty where a sum over an area has no meaning, as of a share of clay."""
     units = row.get("total_units", "")
-    if row.get("total") is None or units.endswith(" m2"):
+    if row.get("total") is None or units.endswith("m2"):
         return [Cell(""), Cell("")]
     return [_with_interval(row["total"], row.get("total_low"), row.get("total_high")), Cell(units)]
 

@@ -10,7 +10,7 @@ from geouq.aggregates.area import DIRECT, AreaPairs, Certainty, half_width
 from geouq.aggregates.correlation import CorrelationModel
 from geouq.aggregates.estimation import error_correlation
 
-MODEL = CorrelationModel((0.4, 0.2), (150.0, 900.0), 0.05, 0.1, 0.5, 1.2)
+MODEL = CorrelationModel((0.4, 0.2), (150.0, 900.0), 0.05, 0.1, 0.5, SIDE, 1.2)
 
 
 def std_map(shape, seed=0):
@@ -57,8 +57,8 @@ def test_means_of_uncorrelated_and_of_fully_correlated_pixels_have_closed_forms(
 
     assert pairs.independent == pytest.approx((std**2).sum() / std.size**2, rel=1e-12)
     assert pairs.full == pytest.approx(std.mean() ** 2, rel=1e-12)
-    assert pairs.variance(CorrelationModel((), (), 0, 0, 0, 1)) == pytest.approx(pairs.independent, rel=1e-12)
-    assert pairs.variance(CorrelationModel((), (), 1, 0, 1, 1)) == pytest.approx(pairs.full, rel=1e-12)
+    assert pairs.variance(CorrelationModel((), (), 0, 0, 0, SIDE, 1)) == pytest.approx(pairs.independent, rel=1e-12)
+    assert pairs.variance(CorrelationModel((), (), 1, 0, 1, SIDE, 1)) == pytest.approx(pairs.full, rel=1e-12)
 
 
 def test_the_parts_of_the_variance_are_shares_of_it():

@@ -5,7 +5,7 @@ import pytest
 from cell_maps import CELLS, PIXELS, SIDE, TILES, cells_of, mixed, places
 
 from geouq.aggregates.area import AreaPairs
-from geouq.aggregates.blocks import block_means, means_of_areas, sides_of
+from geouq.aggregates.blocks import block_means, blocks_of_areas, sides_of
 from geouq.aggregates.estimation import error_correlation
 
 
@@ -56,7 +56,7 @@ def test_areas_of_any_shape_have_the_same_variances_as_blocks(correlation):
     cells, fold = correlation.cells, correlation.fold
     tiles = [(cells.some(cells.tile == own), fold[cells.tile == own]) for own in range(6)]
 
-    found, blocks = means_of_areas(correlation, tiles), block_means(correlation, places(), CELLS)
+    found, blocks = blocks_of_areas(correlation, tiles), block_means(correlation, places(), CELLS)
 
     for name in ("error", "independent", "fitted", "full", "calibrated", "area"):
         np.testing.assert_allclose(getattr(found, name), getattr(blocks, name), rtol=1e-9, err_msg=name)
@@ -72,7 +72,7 @@ def test_blocks_with_few_valid_pixels_are_left_out(maps):
 
 
 def test_an_area_in_most_folds_has_no_model(correlation):
-    assert len(means_of_areas(correlation, [(correlation.cells, correlation.fold)])) == 0
+    assert len(blocks_of_areas(correlation, [(correlation.cells, correlation.fold)])) == 0
 
 
 def test_sides_double_as_long_as_a_tile_holds_a_block():

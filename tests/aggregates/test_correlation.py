@@ -94,7 +94,7 @@ def test_shares_never_exceed_the_whole():
 
 
 def test_the_json_of_a_model_gives_its_correlation_at_any_distance():
-    model = CorrelationModel((0.5, 0.2), (300.0, 4000.0), 0.05, 0.1, 0.6, 1.3)
+    model = CorrelationModel((0.5, 0.2), (300.0, 4000.0), 0.05, 0.1, 0.6, SIDE, 1.3)
     said = model.as_json()
 
     at = np.array([10.0, 500.0, 20000.0])

@@ -6,7 +6,13 @@ from cell_maps import SIDE, cells_of, mixed
 from scipy.stats import t
 
 from geouq.aggregates.estimation import error_correlation
+from geouq.aggregates.known import KnownCorrelation
 from geouq.aggregates.means import area_mean, per_area
+
+
+def known(cells):
+    correlation = error_correlation(cells, SIDE)
+    return None if correlation is None else KnownCorrelation.of(correlation)
 
 
 @pytest.fixture(scope="module")
@@ -16,7 +22,7 @@ def cells():
 
 
 def test_the_interval_is_that_of_student_around_the_predicted_mean(cells):
-    found = area_mean(cells, error_correlation(cells, SIDE), 0.9, SIDE)
+    found = area_mean(cells, known(cells), 0.9, SIDE)
 
     assert not found.reason
     assert found.mean == pytest.approx(10)
@@ -25,7 +31,7 @@ def test_the_interval_is_that_of_student_around_the_predicted_mean(cells):
 
 
 def test_the_std_is_the_fitted_one_corrected_for_a_predicted_variance_that_is_too_small(cells):
-    correlation = error_correlation(cells, SIDE)
+    correlation = known(cells)
     found = area_mean(cells, correlation, 0.9, SIDE)
 
     assert found.std == pytest.approx(found.std_fitted * np.sqrt(correlation.model.zms))
@@ -36,7 +42,7 @@ def test_the_std_is_the_fitted_one_corrected_for_a_predicted_variance_that_is_to
 def test_uncorrelated_pixels_are_all_independent():
     cells = cells_of(np.random.default_rng(1).standard_normal((128, 128)), 1.0)
 
-    found = area_mean(cells, error_correlation(cells, SIDE), 0.9, SIDE)
+    found = area_mean(cells, known(cells), 0.9, SIDE)
 
     assert found.n_independent == pytest.approx(128 * 128, rel=0.3)
 
@@ -44,7 +50,7 @@ def test_uncorrelated_pixels_are_all_independent():
 def test_a_map_with_one_constant_error_gives_no_interval_and_says_why():
     cells = cells_of(np.random.default_rng(2).standard_normal((64, 64)) * 0.2 + 1, 1.0)
 
-    found = area_mean(cells, error_correlation(cells, SIDE), 0.9, SIDE)
+    found = area_mean(cells, known(cells), 0.9, SIDE)
 
     assert np.isnan(found.low)
     assert "correlated over too much of the map" in found.reason
@@ -53,7 +59,7 @@ def test_a_map_with_one_constant_error_gives_no_interval_and_says_why():
 def test_without_a_model_the_two_bounds_are_left():
     cells = cells_of(np.zeros((8, 8)), 1.0)
 
-    found = area_mean(cells, error_correlation(cells, SIDE), 0.9, SIDE)
+    found = area_mean(cells, known(cells), 0.9, SIDE)
 
     assert found.std_independent == pytest.approx(1 / 8)
     assert found.std_full == pytest.approx(1)
