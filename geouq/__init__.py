@@ -17,6 +17,7 @@ _ROOM_OF = {
     "Options": "pipeline.data",
     "Summary": "summary",
     "SummaryArray": "arrays.summary_array",
+    "aggregate": "pipeline.aggregate",
     "binned": "api.curves",
     "calibration_curve": "api.curves",
     "check": "pipeline.check",

@@ -31,6 +31,7 @@ from geouq.config import BinScheme as BinScheme
 from geouq.config import Experiment as Experiment
 from geouq.config import load_experiment as load_experiment
 from geouq.core.errors import GeouqError as GeouqError
+from geouq.pipeline.aggregate import aggregate as aggregate
 from geouq.pipeline.check import check as check
 from geouq.pipeline.data import Options as Options
 from geouq.pipeline.run import report as report
@@ -1361,6 +1362,7 @@ __all__ = [
     "Summary",
     "SummaryArray",
     "__version__",
+    "aggregate",
     "ause",
     "bias",
     "binned",

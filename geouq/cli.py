@@ -420,6 +420,46 @@ def recalibrate(
 
 
 @main.command()
+@click.argument("config", type=click.Path(path_type=Path))
+@click.option(
+    "--correlation",
+    type=click.Path(path_type=Path),
+    metavar="RUN",
+    help="Folder of a run with truth, or its error_correlation.json; default: the run of CONFIG.",
+)
+@click.option(
+    "--out", type=_Folder(path_type=Path), help="Folder to write to; default: the folder aggregate in that of the run."
+)
+@click.option(
+    "--workers",
+    type=click.IntRange(1),
+    help="Number of workers; default: one for each processor, up to eight for files on servers.",
+)
+@click.option("--memory", help="Limit of the memory, such as 4GB; it may lower the number of workers.")
+@click.option("--fresh", is_flag=True, help="Read all pixels again, also those of saved summaries.")
+@click.option("--quiet", is_flag=True, help="Show no progress.")
+def aggregate(config: Path, *, correlation: Path | None, quiet: bool, **options: Any) -> None:
+    """Compute means and totals of regions from the predictions alone, with their uncertainty.
+
+    CONFIG is the YAML file of an experiment; its truth is not read and may be missing. How errors are correlated is
+    known from a run with truth, of this or of another map of the same method.
+    """
+    from geouq.pipeline.aggregate import aggregate as aggregate_map
+    from geouq.pipeline.data import Options
+    from geouq.runs.progress import reporter
+
+    with reporter("quiet" if quiet else "fitting") as progress:
+        totals = aggregate_map(config, Options(**options), correlation, progress)
+    for line in totals.lines():
+        click.echo(line)
+    for note in totals.notes:
+        click.echo(f"note: {note}", err=True)
+    _print_failures(totals.failures)
+    click.echo(f"see {totals.folder / 'tables' / 'areas.csv'}")
+    raise click.exceptions.Exit(SOME_FAILED if totals.failures else 0)
+
+
+@main.command()
 @click.argument("folder", metavar="RUN", type=click.Path(path_type=Path))
 def verify(folder: Path) -> None:
     """Report which outputs, inputs and versions differ from those of a run.

@@ -65,6 +65,7 @@ def content(tests=(), **changes):
                 "variable": "P95",
                 "model": "",
                 "region": "all",
+                "areas": "",
                 "min": None,
                 "max": 2.0,
                 "value": 2.5,

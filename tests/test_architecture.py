@@ -17,7 +17,7 @@ FLOORS = (
     {"inference", "reading", "tables", "verdict", "zones"},
     {"checks", "starting", "sweep"},
     {"arrays", "runs"},
-    {"classes", "ensemble", "maps", "numbers", "quantiles"},
+    {"aggregates", "classes", "ensemble", "maps", "numbers", "quantiles"},
     {"figures"},
     {"comparison", "drawing", "pages"},
     {"api", "recalibration"},

@@ -5,7 +5,7 @@ from geouq.config.data import NOISES, Data, FormData, PredictionFiles, SharedDat
 from geouq.config.forms import FormFiles
 from geouq.config.layer_bands import OF_PREDICTIONS, LayerBands
 from geouq.config.layer_file import LayerFile
-from geouq.config.load import Configuration, folder_of_run, json_schema, load_experiment, to_yaml
+from geouq.config.load import Configuration, folder_of_run, json_schema, load_experiment, load_predictions, to_yaml
 from geouq.config.model import CalibrationWeights, Experiment
 from geouq.config.regions import IN, OUT, ClassRegions, DerivedRegion, PolygonRegions, StepRegions
 from geouq.config.sections import (
@@ -97,6 +97,7 @@ __all__ = [
     "key_of",
     "length",
     "load_experiment",
+    "load_predictions",
     "model_and_layer",
     "preferred_first",
     "problem_of_alignment",

@@ -31,6 +31,8 @@ FILES = ("polygons", "classes")  # keys of a region that name a file
 IN_MEMORY = Path("configuration")  # stands for the file of a mapping, in the current folder
 Configuration = str | os.PathLike[str] | Mapping[str, Any] | Experiment
 NOT_RELATIVE = re.compile(r"/|[A-Za-z][\w+.-]*://|[A-Z][A-Z0-9_]+:")
+OF_TRUTH = ("gates", "recalibration", "training_tiles")  # keys without meaning if there is no truth
+NO_MEAN = "a forecast without a layer of the mean (ensembles, quantiles, classes) has no means of areas here"
 TODO = "TODO"  # what geouq init writes where it does not know a value
 NOT_WRITTEN = "replace TODO by the value"
 _ADDRESSES = ("data", "models", "reference_mean")
@@ -75,9 +77,14 @@ def load_experiment(experiment: Configuration, *, overrides: Mapping[str, Any] |
     if not isinstance(overrides, Mapping | None):
         raise wrong_type("overrides", overrides, "give a mapping in the shape of the file")
     load_extensions()
+    if isinstance(experiment, Experiment) and overrides is None:
+        return experiment
+    return _validated(*_read(experiment, overrides))
+
+
+def _read(experiment: Configuration, overrides: Mapping[str, Any] | None) -> tuple[Written, Path, list[Problem]]:
+    """Return what is written, in which file, and what is wrong with it as far as is known."""
     if isinstance(experiment, Experiment):
-        if overrides is None:
-            return experiment
         experiment = experiment.model_dump(mode="json", exclude_none=True)
     if isinstance(experiment, Mapping):
         source = IN_MEMORY
@@ -91,14 +98,69 @@ def load_experiment(experiment: Configuration, *, overrides: Mapping[str, Any] |
         root = replace(merged(root, as_written(overrides)), file=source, line=1)
     _require_written(root, problems)
     root, reference_faults = _with_labels(_with_paths(root))
-    problems += [*reference_faults, *problems_of_credentials(root)]
+    return root, source, [*problems, *reference_faults, *problems_of_credentials(root)]
+
+
+def _validated(
+    root: Written, source: Path, problems: list[Problem], data: Mapping[str, Any] | None = None
+) -> Experiment:
+    """Return the experiment; of the predictions alone, if `data` is what is written but for the truth."""
     try:
-        found = Experiment.model_validate(root.plain(), context={"source": source, "written": root})
+        plain, alone = (root.plain(), False) if data is None else (data, True)
+        context = {"source": source, "written": root, "predictions_alone": alone}
+        found = Experiment.model_validate(plain, context=context)
     except ValidationError as error:
-        problems += [root.problem(problem["loc"], problem["msg"]) for problem in error.errors(include_url=False)]
+        problems = problems + [
+            root.problem(problem["loc"], problem["msg"]) for problem in error.errors(include_url=False)
+        ]
     if problems:
         raise config_error(problems)
     return found
+
+
+@environment_read_once()
+def load_predictions(experiment: Configuration) -> Experiment:
+    """Return the experiment without its truth: the predicted mean is in its place, so that every prediction counts.
+
+    What needs the truth (gates, splits, recalibration, maps, figures) is left out. `truth` may be missing.
+
+    Raises
+    ------
+    ConfigError
+        As `load_experiment`, or if the forecast has no layer of the mean.
+    """
+    load_extensions()
+    root, source, problems = _read(experiment, None)
+    plain = {key: value for key, value in root.plain().items() if key not in OF_TRUTH}
+    data, variables = plain.get("data"), plain.get("variables")
+    if isinstance(data, Mapping):
+        kept = {key: value for key, value in data.items() if not key.startswith("truth")}
+        mean = kept.get("mean") or next(iter(_means(plain.get("models"))), None)
+        if mean is None:
+            problems.append(root.problem(("data",), NO_MEAN))
+        plain["data"] = {**kept, "truth": mean}
+    if isinstance(variables, Mapping):
+        plain["variables"] = {name: _of_mean(own) for name, own in variables.items()}
+    output = plain.get("output")
+    plain["output"] = {**(output if isinstance(output, Mapping) else {}), "maps": "none", "figures": "none"}
+    return _validated(root, source, problems, plain)
+
+
+def _means(models: object) -> Iterator[object]:
+    """Yield the layer of the mean of each model that is given with its rasters."""
+    if isinstance(models, Mapping):
+        yield from (own["mean"] for own in models.values() if isinstance(own, Mapping) and "mean" in own)
+
+
+def _of_mean(settings: object) -> object:
+    """Return the settings of a variable with the band of the mean as that of the truth."""
+    if not isinstance(settings, Mapping):
+        return settings
+    kept = {key: value for key, value in settings.items() if not key.startswith("truth")}
+    band = kept.get("mean")
+    if isinstance(band, Mapping):  # of several models
+        band = next(iter(band.values()))
+    return kept if band is None else {**kept, "truth": band}
 
 
 def folder_of_run(name: str, run: Configuration) -> Path:

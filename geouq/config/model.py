@@ -49,6 +49,7 @@ from geouq.config.regions import (
 from geouq.config.sections import (
     GROUPS,
     NOT_RECALIBRATED,
+    AreaMeans,
     Bins,
     BinScheme,
     Gate,
@@ -123,6 +124,10 @@ def _names_in(info: ValidationInfo) -> Names | None:
 
 def _schemes(written: object) -> object:
     return {"schemes": written} if isinstance(written, list | tuple) else written
+
+
+def _unless_none(written: object) -> object:
+    return None if written == "none" else written
 
 
 def _groups(written: object) -> object:
@@ -232,6 +237,13 @@ class Experiment(Section):
         description="report AUSE and the rank correlation of |error| and std; costs 3 to 4 % of the sweep",
     )
     intervals: Intervals = Field(default=Intervals(), description="settings of the intervals and tests of regions")
+    aggregates: Annotated[
+        AreaMeans | None,
+        BeforeValidator(_unless_none, json_schema_input_type=AreaMeans | Literal["none"]),
+    ] = Field(
+        default=AreaMeans(),
+        description="means and totals of regions, and how their errors are correlated; `none`: do not compute them",
+    )
     recalibration: Annotated[
         Recalibration | None, BeforeValidator(method_alone, json_schema_input_type=Recalibration | str | None)
     ] = Field(
@@ -263,6 +275,12 @@ class Experiment(Section):
 
     _source: Path = PrivateAttr(default=Path())
     _written: Written | None = PrivateAttr(default=None)
+    _predictions_alone: bool = PrivateAttr(default=False)
+
+    @property
+    def predictions_alone(self) -> bool:
+        """Return whether the predicted mean is in the place of the truth, so that nothing is evaluated."""
+        return self._predictions_alone
 
     @property
     def source(self) -> Path:
@@ -358,6 +376,7 @@ class Experiment(Section):
         """Remember the file that `context` names as its source, and what was written there."""
         if context is not None:
             self._source, self._written = context["source"], context["written"]
+            self._predictions_alone = context.get("predictions_alone", False)
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Experiment) and self.model_dump() == other.model_dump()

@@ -192,6 +192,12 @@ class Intervals(Section):
     seed: int = Field(default=0, ge=0, lt=2**63, description="seed of the random numbers")
 
 
+class AreaMeans(Section):
+    """Means and totals of areas: how errors are correlated, and the intervals that follow."""
+
+    level: Level = Field(default=0.9, description="level of the intervals of means and totals")
+
+
 def _nothing(written: object) -> object:
     return () if written == "none" else written
 
@@ -256,6 +262,11 @@ class Gate(Section):
     region: Text = Field(default="all", description="name of a region")
     bins: str | None = Field(default=None, description="bins of a metric of bins, such as `equal-count-10`")
     group: str | None = Field(default=None, description="property of a metric of groups, such as `truth`")
+    areas: int | Literal["tile", "region"] | None = Field(
+        default=None,
+        description="size of the areas of a metric of means, such as `aggregate_coverage_calibrated_90`: side of a "
+        "square in cells (1, 2, 4 ...), `tile` or `region`",
+    )
     min: float | None = Field(default=None, description="lowest value that passes")
     max: float | None = Field(default=None, description="highest value that passes")
     on: Literal["estimate", "interval"] = Field(
@@ -266,6 +277,8 @@ class Gate(Section):
     def _bounded(self) -> Self:
         if self.min is None and self.max is None:
             raise ValueError("needs min or max, or both")
+        if (self.areas is not None) != self.metric.startswith("aggregate_"):
+            raise ValueError("areas belongs to metrics of means, aggregate_..., and these need it (areas: 1)")
         if self.min is not None and self.max is not None and self.min > self.max:
             raise ValueError(f"min {self.min} is more than max {self.max}: no value can pass")
         return self

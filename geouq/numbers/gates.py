@@ -9,6 +9,7 @@ from geouq.config import Experiment, Gate, Variable, config_error, suggestion
 from geouq.core.atomic import write_text
 from geouq.inference import why_never
 from geouq.metrics import METRICS, Metric, MetricOptions, evaluate_metrics, metrics_of
+from geouq.metrics.aggregate_names import aggregate_names
 from geouq.metrics.ensemble import ONE_VARIANCE
 from geouq.rasters.catalog import Catalog
 from geouq.regions import EvaluationUnit
@@ -39,10 +40,12 @@ class GateResult:
     high: float | None
     passed: bool
     reason: str
+    areas: str = ""
 
     def __str__(self) -> str:
         of = f"{self.variable} ({self.model})" if self.model else self.variable
-        said = f"{self.metric} of {of} in {self.region} is {_shown(self.value)}"
+        where = f"of {self.areas}" if self.areas else f"in {self.region}"
+        said = f"{self.metric} of {of} {where} is {_shown(self.value)}"
         if self.reason:
             said += f", and there is no {'interval' if self.on == 'interval' else 'value'}: {self.reason}"
         elif self.on == "interval":
@@ -69,7 +72,30 @@ def require_known(
     rows = metric_rows(EvaluationUnit("all", "all", (), nothing), variables, metric_options)
     for region in regions:
         rows += metric_rows(EvaluationUnit("region", region, (), nothing), variables, metric_options)
-    judge(experiment, by_model(sorted_table("metrics", rows), variables, experiment.compare_on))
+    metrics = by_model(sorted_table("metrics", rows), variables, experiment.compare_on)
+    judge(experiment, metrics, _aggregates_of_nothing(experiment, variables, form))
+
+
+def _aggregates_of_nothing(experiment: Experiment, variables: Sequence[Variable], form: Form) -> list[Row]:
+    """Return the rows of means of areas that a run may give; it may turn out that there is no area of such a size."""
+    if experiment.aggregates is None or not form.has_variance:
+        return []
+    wanted = dict.fromkeys(_size_of(gate.areas) for gate in experiment.gates if gate.areas is not None)
+    return [
+        {"variable": variable.variable, "model": variable.model, "metric": metric, "value": None, **size}
+        for variable in variables
+        for metric in aggregate_names(experiment.levels)
+        for size in map(dict, wanted)
+    ]
+
+
+def _size_of(areas: int | str) -> tuple[tuple[str, object], ...]:
+    """Return the columns of the table of means that tell the size of areas, and their values."""
+    return ("kind", "block" if isinstance(areas, int) else areas), ("side_cells", _side_of(areas))
+
+
+def _side_of(areas: int | str) -> int | None:
+    return areas if isinstance(areas, int) else None
 
 
 def require_possible(experiment: Experiment, catalog: Catalog, zones: Mapping[str, TileZones], cell_size: int) -> None:
@@ -82,7 +108,9 @@ def require_possible(experiment: Experiment, catalog: Catalog, zones: Mapping[st
         return
     problems = []
     for index, gate in enumerate(experiment.gates):
-        if gate.on == "interval" and (reason := _why_never(gate, experiment, catalog, zones, cell_size)):
+        if gate.on != "interval" or gate.areas is not None:
+            continue
+        if reason := _why_never(gate, experiment, catalog, zones, cell_size):
             message = (
                 f"{gate.metric} of region {gate.region} can have no interval: {reason}; write `on: estimate`, or see "
                 "that there are enough tiles, cells (`cell_size`) and blocks (`block` of `intervals`)"
@@ -120,20 +148,26 @@ def _nothing(variable: Variable, metric_options: MetricOptions) -> Summary:
     return empty_summary(tuple(metric_options.levels)).having(thresholds=thresholds, form=form)
 
 
-def judge(experiment: Experiment, metrics: Table) -> list[GateResult]:
-    """Judge every gate; raise ConfigError if the table lacks the number of a gate."""
+def judge(experiment: Experiment, metrics: Table, aggregates: Sequence[Row]) -> list[GateResult]:
+    """Judge every gate; raise ConfigError if the tables lack the number of a gate.
+
+    aggregates : rows of the table of means of areas. A gate on areas of a size that there is not has no value.
+    """
     results, problems = [], []
     for index, gate in enumerate(experiment.gates):
-        rows = _rows_of(gate, metrics.rows)
+        of_areas = gate.areas is not None
+        rows = _rows_of_areas(gate, aggregates) if of_areas else _rows_of(gate, metrics.rows)
         if len(rows) == 1:
             results.append(_judged(gate, rows[0]))
+        elif of_areas and not rows and (others := _other_sizes(gate, aggregates)):
+            results.append(_judged(gate, {"value": None, "ci_method": f"there are only areas of {others}"}))
         elif rows:
-            key = "model" if len({row["model"] for row in rows}) > 1 else "group" if rows[0]["group"] else "bins"
+            key = "model" if len({row["model"] for row in rows}) > 1 else "group" if rows[0].get("group") else "bins"
             each = ", ".join(dict.fromkeys(row[key] for row in rows))
             message = f"{gate.metric} is given more than once; add one of {key}: {each}"
             problems.append(experiment.problem("gates", index, "metric", message=message))
         else:
-            known = sorted({row["metric"] for row in metrics.rows})
+            known = sorted({row["metric"] for row in (aggregates if of_areas else metrics.rows)})
             where = f"for variable {gate.variable} and region {gate.region}"
             why = f": {ONE_VARIANCE}" if _needs_two_variances(gate.metric, known) else suggestion(gate.metric, known)
             message = f"there is no {gate.metric} {where}{why}"
@@ -150,18 +184,36 @@ def _rows_of(gate: Gate, rows: Iterable[Row]) -> list[Row]:
     return [row for row in rows if all(row[column] == value for column, value in wanted.items())]
 
 
+def _rows_of_areas(gate: Gate, rows: Iterable[Row]) -> list[Row]:
+    wanted = {"variable": gate.variable, "metric": gate.metric, **dict(_size_of(gate.areas or 1))}
+    if gate.model is not None:
+        wanted["model"] = gate.model
+    return [row for row in rows if all(row[column] == value for column, value in wanted.items())]
+
+
+def _other_sizes(gate: Gate, rows: Iterable[Row]) -> str:
+    """Return the sizes of areas for which the number of a gate is known."""
+    own = [row for row in rows if (row["variable"], row["metric"]) == (gate.variable, gate.metric)]
+    return ", ".join(dict.fromkeys(_size_in_words(row["kind"], row["side_cells"]) for row in own))
+
+
+def _size_in_words(kind: str, side: int | None) -> str:
+    return f"{side} x {side} cells" if side else f"{kind}s"
+
+
 def _judged(gate: Gate, row: Row) -> GateResult:
     value, low, high = row["value"], row.get("ci_low"), row.get("ci_high")
     least, greatest = (value, value) if gate.on == "estimate" else (low, high)
     passed, reason = False, str(row.get("ci_method") or "no value")
     if least is not None and greatest is not None:
         passed, reason = (gate.min is None or least >= gate.min) and (gate.max is None or greatest <= gate.max), ""
+    areas = "" if gate.areas is None else _size_in_words(str(gate.areas), _side_of(gate.areas))
     return GateResult(
         gate.metric,
         gate.variable,
-        row["model"],
+        row.get("model", ""),
         gate.region,
-        row["bins"],
+        row.get("bins", ""),
         gate.min,
         gate.max,
         value,
@@ -170,6 +222,7 @@ def _judged(gate: Gate, row: Row) -> GateResult:
         high,
         passed,
         reason,
+        areas,
     )
 
 

@@ -31,7 +31,8 @@ class ReportContent:
     comparison : rows of these tables, empty without splits or models. tables : names of all tables. config : text of
     the resolved configuration. cells : sums of the cells of all tiles, None without pixels. recalibrated : results of a
     recalibration of this run, None without one. input_warnings : shown above the verdicts. curves : of the diagrams.
-    outlines : of regions that are polygons. looks : small pictures of the maps of pixels.
+    outlines : of regions that are polygons. looks : small pictures of the maps of pixels. areas, aggregates,
+    error_correlogram : rows of these tables, empty without means of areas.
     """
 
     name: str
@@ -60,6 +61,9 @@ class ReportContent:
     curves: Mapping[Place, Curves] = field(default_factory=dict)
     outlines: Outlines = Outlines()  # noqa: RUF009  frozen
     looks: Sequence[QuickLook] = ()
+    areas: Sequence[Row] = ()
+    aggregates: Sequence[Row] = ()
+    error_correlogram: Sequence[Row] = ()
 
     @cached_property
     def metric_names(self) -> frozenset[str]:

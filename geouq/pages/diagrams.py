@@ -10,7 +10,7 @@ from typing import Literal
 from geouq.core.wording import for_people, true_minus
 
 Point = tuple[float, ...]  # x, y, and the lower and upper limit of y if they are known
-Role = Literal["own", "whole"]
+Role = Literal["own", "whole", "full"]
 
 LEFT, TOP, SIDE = 38.0, 4.0, 138.0  # of the axes, in CSS pixels
 WIDTH, BELOW, TITLE = LEFT + SIDE + 8, 20.0, 14.0

@@ -14,6 +14,7 @@ from geouq.core.atomic import atomic_write
 from geouq.core.failures import isolated
 from geouq.core.naming import file_name
 from geouq.core.wording import counted, for_people, minus_in_text, true_minus
+from geouq.pages.areas import area_diagrams, area_sentences, areas_sheet
 from geouq.pages.content import ReportContent
 from geouq.pages.explorer import region_scripts
 from geouq.pages.headline import headline, headline_of_region, severity
@@ -99,6 +100,7 @@ class _Report:
             recalibration_sheet(self.content.recalibrated),
             failures_sheet(self.content),
             excluded_sheet(self.content),
+            *([areas_sheet(self.content)] if self.content.areas else []),
         )
         return {sheet.name: sheet for sheet in found}
 
@@ -152,6 +154,8 @@ class _Report:
             picture=PICTURE,
             excluded=excluded_total(self.content),
             recalibrated=_recalibrated_figures(self.content),
+            area_sentences=area_sentences(self.content),
+            area_diagrams=area_diagrams(self.content, MOST_VARIABLES),
         )
 
     @property
@@ -182,6 +186,7 @@ class _Report:
             tiles_of=list(own),
             mapped=list(self.content.regions[region]) if self.content.cells else [],
             figures=_figures(self.content, region),
+            areas=areas_sheet(self.content, region) if self.content.areas else None,
         )
 
     def _most_important(self) -> Sequence[Variable]:

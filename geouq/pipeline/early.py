@@ -42,6 +42,7 @@ def regions_of(experiment: Experiment) -> int:
 def import_and_compile() -> None:
     """Import and compile the code that computes numbers, then import the code that draws."""
     import_module("geouq.numbers.unit_numbers")
+    import_module("geouq.aggregates")
     compile_ahead()
     import_module("geouq.drawing")
     import_module("geouq.pipeline.figures")

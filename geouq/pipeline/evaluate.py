@@ -1,17 +1,21 @@
 """Third stage of a run: from summaries to numbers, intervals, verdicts and gates, and the recalibration."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
-from geouq.core.failures import Failure, collecting
+from geouq.aggregates import Aggregates, AggregateSettings, Areas, aggregates_of, tables_of_aggregates
+from geouq.core.failures import Failure, collecting, isolated
 from geouq.core.overflow import overflow_is_missing
 from geouq.core.processes import Helpers
 from geouq.core.usage import give_back
 from geouq.core.wording import counted
 from geouq.numbers.gates import judge
-from geouq.numbers.run_metrics import metric_options_of, numbers_of
+from geouq.numbers.run_metrics import Numbers, metric_options_of, numbers_of
 from geouq.pipeline.stages import Evaluated, Swept
 from geouq.recalibration import JustRun, recalibrate_run
+from geouq.tables.rows import Row
 from geouq.verdict import Place, Verdict, are_empty
 
 
@@ -28,10 +32,38 @@ def evaluate(swept: Swept, shared: Helpers) -> Evaluated:
         numbers = numbers_of(
             swept.experiment, swept.record, summaries, metric_options, reporter=swept.reporter, shared=shared
         )
+        aggregates = _aggregates(swept, shared)
+        numbers = _with_aggregates(numbers, aggregates, swept)
         missing.extend(nothing_evaluated(numbers.verdicts, len(swept.record.tiles)))
-        gates = tuple(judge(swept.experiment, numbers.tables["metrics"]))
+        gates = tuple(judge(swept.experiment, numbers.tables["metrics"], _rows_of_means(numbers)))
     give_back()  # what the resamples took, as figures and maps need memory of their own
-    return Evaluated(swept, summaries, metric_options, numbers, gates, recalibrated, tuple(missing))
+    return Evaluated(
+        swept, summaries, metric_options, numbers, aggregates, gates, recalibrated, tuple(missing)
+    )  # fmt: skip
+
+
+def _aggregates(swept: Swept, shared: Helpers) -> Mapping[str, Aggregates]:
+    """Return what is known of means of areas of each variable with a predicted variance."""
+    chosen, summaries = swept.experiment.aggregates, swept.summaries
+    if chosen is None or not summaries.tiles or not summaries.form().has_variance:
+        return {}
+    areas = Areas(summaries, tuple(summaries.places()), swept.experiment.tile_lists, summaries.zones())
+    settings = AggregateSettings(swept.experiment.levels, chosen.level, swept.experiment.intervals.level)
+    names = [variable.name for variable in swept.record.variables]
+    with isolated("numbers", "means and totals of areas"):
+        return dict(zip(names, shared.share(partial(aggregates_of, areas, settings), names), strict=True))
+    return {}
+
+
+def _with_aggregates(numbers: Numbers, aggregates: Mapping[str, Aggregates], swept: Swept) -> Numbers:
+    """Return the numbers with the tables of means of areas."""
+    variables, level = swept.record.variables, swept.experiment.intervals.level
+    return replace(numbers, tables={**numbers.tables, **tables_of_aggregates(aggregates, variables, level)})
+
+
+def _rows_of_means(numbers: Numbers) -> Sequence[Row]:
+    table = numbers.tables.get("aggregates")
+    return table.rows if table else ()
 
 
 def nothing_evaluated(verdicts: Mapping[Place, Verdict], tiles: int) -> list[Failure]:

@@ -4,6 +4,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
 
+from geouq.aggregates import write_models
 from geouq.comparison.texts import Shown, shown_rows, write_texts
 from geouq.config import ClassRegions, Experiment, PolygonRegions
 from geouq.config.variables import distributions_of
@@ -138,6 +139,9 @@ def write_tables(evaluated: Evaluated) -> list[Path]:
         with isolated("tables", path.name, outputs=[path]):
             write_csv(table, path)
             written.append(path)
+    path = folder / "error_correlation.json"
+    with isolated("tables", path.name, outputs=[path]):
+        written += write_models(evaluated.aggregates, record.variables, path)
     about = {"version": record.versions["geouq"], "config_sha256": record.config_sha256, "name": record.name}
     path = folder / "metrics.parquet"
     with isolated("tables", path.name, outputs=[path]):
@@ -262,6 +266,9 @@ def _content_of_pages(
         tables=list(tables),
         shift=tables["shift"].rows if "shift" in tables else (),
         comparison=tables["comparison"].rows if "comparison" in tables else (),
+        areas=tables["areas"].rows if "areas" in tables else (),
+        aggregates=tables["aggregates"].rows if "aggregates" in tables else (),
+        error_correlogram=tables["error_correlogram"].rows if "error_correlogram" in tables else (),
         config=resolved(experiment),
         inputs=inputs_in_words(record.inputs, record.polygons),
         provenance={"date": _date_of(record)}

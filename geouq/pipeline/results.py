@@ -117,6 +117,7 @@ def _bounds(gate: GateResult) -> Iterator[dict[str, Any]]:
             "model": gate.model,
             "region": gate.region,
             "bins": gate.bins,
+            "areas": gate.areas,
             "on": gate.on,
             "op": operator,
             "limit": limit,

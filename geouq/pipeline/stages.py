@@ -6,6 +6,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from geouq.aggregates import Aggregates
 from geouq.config import Experiment
 from geouq.core.errors import ChangedError
 from geouq.core.failures import Failure
@@ -77,14 +78,15 @@ class Swept:
 class Evaluated:
     """All numbers of a run, before they are written.
 
-    metric_options : of each variable, by its name. recalibrated : files of the recalibration, and lines to print about
-    it. failures : items that are missing.
+    metric_options : of each variable, by its name. aggregates : of each variable that has some. recalibrated : files of
+    the recalibration, and lines to print about it. failures : items that are missing.
     """
 
     swept: Swept
     summaries: SavedSummaries
     metric_options: Mapping[str, MetricOptions]
     numbers: Numbers
+    aggregates: Mapping[str, Aggregates]
     gates: tuple[GateResult, ...]
     recalibrated: tuple[Sequence[Path], Sequence[str]]
     failures: tuple[Failure, ...]

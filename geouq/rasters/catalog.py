@@ -443,7 +443,8 @@ def _rightly_wired(tiles: list[Tile], experiment: Experiment) -> tuple[list[Tile
     Raises ConfigError where no tile is left: then the configuration is at fault.
     """
     compared = experiment.band_descriptions == "compare"
-    problems = {tile.name: list(problems_of_wiring(tile, descriptions=compared)) for tile in tiles}
+    has_truth = not experiment.predictions_alone
+    problems = {tile.name: list(problems_of_wiring(tile, descriptions=compared, truth=has_truth)) for tile in tiles}
     wrong = {name: own for name, own in problems.items() if own}
     if wrong and len(wrong) == len(tiles):
         first = next(iter(wrong.values()))

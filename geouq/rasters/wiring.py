@@ -43,12 +43,12 @@ class Wire:
         return self.raster.bands[self.band - 1].description
 
 
-def problems_of_wiring(tile: "Tile", *, descriptions: bool) -> Iterator[tuple[str, str]]:
+def problems_of_wiring(tile: "Tile", *, descriptions: bool, truth: bool = True) -> Iterator[tuple[str, str]]:
     """Yield the layer and the fault where one band is two layers, or descriptions contradict each other.
 
-    descriptions : whether the descriptions of bands are compared.
+    descriptions : whether the descriptions of bands are compared. truth : whether the truth is read.
     """
-    wires = [wire for variable in tile.variables for wire in _wires(tile, variable)]
+    wires = [wire for variable in tile.variables for wire in _wires(tile, variable) if truth or wire.role != "truth"]
     yield from _used_twice(wires)
     yield from _same_models(tile, wires)
     if descriptions:

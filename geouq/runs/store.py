@@ -18,7 +18,7 @@ from geouq.core.errors import SummaryError
 from geouq.core.naming import file_name
 from geouq.rasters.catalog import Tile
 from geouq.runs.provenance import code_target
-from geouq.summary import CellSummaries, TilePlace, TileSummary, TileWholes
+from geouq.summary import CellSummaries, Moments, TilePlace, TileSummary, TileWholes
 from geouq.summary.form import GAUSSIAN, Form
 from geouq.summary.netcdf import checksum_of
 from geouq.summary.tile_file import (
@@ -31,6 +31,7 @@ from geouq.summary.tile_file import (
     levels_of_file,
     load_place,
     load_wholes,
+    moments_of_cells,
     rewrite_tile,
     statistics_of_file,
     tile_writer,
@@ -43,6 +44,7 @@ from geouq.summary.zone_file import (
     ZonesWriter,
     cells_of_zone,
     load_zone,
+    moments_of_zone,
     place_of_zone,
     zones_keep,
     zones_of_file,
@@ -311,6 +313,15 @@ class SavedSummaries:
         zone = part.zone
         found = cells_of_zone(part.path, zone, variable) if zone else cells_in_parts(part.path, variable)
         return ((numbers, cells.at_levels(self.levels)) for numbers, cells in found)
+
+    def moments_of(self, part: Part, variable: str) -> tuple[NDArray[np.int64], Moments]:
+        """Return the numbers of the cells of a part and their moments, without the rest of the cells."""
+        if part.among_many:
+            moments = tiles_file(part.path).moments(part.tile, variable)
+            return np.arange(len(moments.n)), moments
+        if part.zone:
+            return moments_of_zone(part.path, part.zone, variable)
+        return moments_of_cells(part.path, variable)
 
 
 class SummariesUnderWay:

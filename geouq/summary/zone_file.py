@@ -17,9 +17,10 @@ from numpy.typing import NDArray
 
 from geouq.core.errors import SummaryError
 from geouq.core.interrupts import deferred_interrupts
+from geouq.summary.moments import Moments
 from geouq.summary.netcdf import sealed_file
 from geouq.summary.tile import CellSummaries, TilePlace, TileSummary, TileWholes
-from geouq.summary.tile_file import TileWriter, cells_in_parts, load_place, load_wholes, opened
+from geouq.summary.tile_file import TileWriter, cells_in_parts, load_place, load_wholes, moments_of_cells, opened
 from geouq.summary.zone_batch import Batch, SavedZone, saved_zone
 
 FORMAT = "geouq zone summaries 10"
@@ -122,6 +123,15 @@ def cells_of_zone(path: Path, zone: str, variable: str) -> Iterator[tuple[NDArra
     with saved_zone(path, group, zone) as own:
         numbers, cells = own.cells(variable)
     yield numbers, cells
+
+
+def moments_of_zone(path: Path, zone: str, variable: str) -> tuple[NDArray[np.int64], Moments]:
+    """Return the numbers of the cells of a variable that hold pixels, and their moments; errors as `cells_of_zone`."""
+    group = _group_of(path, zone)
+    if not group.startswith(TOGETHER):
+        return moments_of_cells(path, variable, group)
+    with saved_zone(path, group, zone) as own:
+        return own.moments(variable)
 
 
 def zones_keep(path: Path, levels: Collection[float], statistics: Collection[str]) -> bool:

@@ -48,7 +48,7 @@ def _finished_run(folder: Path, side: int, threads: int) -> Path:
     config = write_config(folder, name, maps=f"none, figures: none, directory: {out.resolve()}")
     regions = class_regions(folder, name, numbers[place[:, np.newaxis], place])
     with config.open("a", encoding="utf-8") as file:
-        file.write(f"cell_size: {CELL}\nregions: {{zones: {regions}}}\n")
+        file.write(f"cell_size: {CELL}\naggregates: none\nregions: {{zones: {regions}}}\n")
     run(config, Options(workers=threads))
     return out
 

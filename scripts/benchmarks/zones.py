@@ -31,7 +31,7 @@ def zones_section(choice: Choice) -> Table:
     name = make_tile(choice.data, choice.side(), "deflate")
     classes = f"{CLASSES} classes in patches of {PATCH} pixels"
     layers = {"classes": _classes(choice.data, name)}
-    layers |= {f"polygons{count}": _polygons(choice.data, name, count) for count in POLYGONS}
+    layers |= {f"polygons{count}": polygon_regions(choice.data, name, count) for count in POLYGONS}
     cases = {
         "none": ((), ""),
         classes: (("classes",), "<= 2.2"),
@@ -90,7 +90,7 @@ def class_regions(folder: Path, name: str, cover: NDArray[np.uint8]) -> str:
     return f"{{classes: classes.tif, names: {{{names}}}}}"
 
 
-def _polygons(folder: Path, name: str, count: int) -> str:
+def polygon_regions(folder: Path, name: str, count: int) -> str:
     """Polygons that nearly touch; how the configuration names them."""
     with rasterio.open(path_of(folder, name, "truth")) as truth:
         place, side, crs = truth.transform, truth.width, truth.crs

@@ -26,6 +26,7 @@ PLACES = {
     "BinScheme": "schemes of bins",
     "Groups": "groups",
     "Intervals": "intervals",
+    "AreaMeans": "aggregates",
     "Recalibration": "recalibration",
     "VarianceRule": "variance",
     "Output": "output",

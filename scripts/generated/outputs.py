@@ -17,6 +17,8 @@ FILES = {
     "summaries/zones/<layer>/<tile>.nc": "the sums of polygons and classes in each tile, many zones in a group: "
     '`xarray.open_dataset(path, group="together_0")` opens one',
     **{one.file: one.about for one in TABLES.values()},
+    "tables/error_correlation.json": "the fitted correlation of errors of each variable, with its formula, for other "
+    "programs",
     "tables/metrics.parquet": "the same as `metrics.csv`, with the extra `parquet`",
     "tables/metrics.md": "the main numbers of the whole and of regions with intervals, rounded accordingly",
     "tables/metrics.tex": "the main numbers of the whole in LaTeX with booktabs, for `\\input`",

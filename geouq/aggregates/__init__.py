@@ -1,0 +1,23 @@
+"""Means and totals of areas: how errors of pixels are correlated, and what follows for the mean of many."""
+
+from geouq.aggregates.correlation import CorrelationModel
+from geouq.aggregates.evaluation import Aggregates, AggregateSettings, Areas, aggregates_of, means_of_areas
+from geouq.aggregates.known import KnownCorrelation, read_correlations
+from geouq.aggregates.means import AreaMean
+from geouq.aggregates.rows import TABLES, area_rows, tables_of_aggregates, write_models
+
+__all__ = [
+    "TABLES",
+    "AggregateSettings",
+    "Aggregates",
+    "AreaMean",
+    "Areas",
+    "CorrelationModel",
+    "KnownCorrelation",
+    "aggregates_of",
+    "area_rows",
+    "means_of_areas",
+    "read_correlations",
+    "tables_of_aggregates",
+    "write_models",
+]

@@ -1,0 +1,172 @@
+"""The error of the mean of an area: its variance under a model of correlation, and an interval that holds."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from geouq.aggregates.cells import AreaCells
+from geouq.aggregates.correlation import CorrelationModel
+from geouq.aggregates.estimation import ErrorCorrelation
+from geouq.aggregates.pairs import Labels, pair_sums
+from geouq.core.compiled import compiled_for
+from geouq.core.gaussian import quantile
+from geouq.inference.compiled_limits import half_width_of_mixture
+
+Floats = NDArray[np.float64]
+DIRECT = 512  # cells, up to which each pair has its own distance
+FINE = 48  # classes for each doubling of the distance, of larger areas
+
+
+@dataclass(frozen=True)
+class AreaPairs:
+    """What the variance of the mean of an area follows from, under any model.
+
+    Parameters
+    ----------
+    distance, mass : float64 (classes)
+        Distances of pairs of cells in metres, and the sums of 2 S S' at each, S being the sum of a times std.
+    in_tiles : float
+        Sum of 2 S S' of the pairs in one tile.
+    within : float
+        Sum over cells of S^2 - D, D being the sum of a^2 times the variance.
+    own : float
+        Sum of D.
+    std : float
+        Sum of S.
+    weight : float
+        Sum of a.
+    """
+
+    distance: Floats
+    mass: Floats
+    in_tiles: float
+    within: float
+    own: float
+    std: float
+    weight: float
+
+    @classmethod
+    def of(cls, cells: AreaCells, side: float) -> Self:
+        """Return those of an area."""
+        distance, mass = _pairs(cells.position, cells.std, side)
+        within, own = float((cells.std**2 - cells.variance).sum()), float(cells.variance.sum())
+        of_tiles = float((np.bincount(cells.tile, cells.std) ** 2).sum() - (cells.std**2).sum())
+        return cls(distance, mass, of_tiles, within, own, float(cells.std.sum()), float(cells.weight.sum()))
+
+    @property
+    def independent(self) -> float:
+        """Return the variance of the mean if no two pixels are correlated."""
+        return self.own / self.weight**2
+
+    @property
+    def full(self) -> float:
+        """Return the variance of the mean if all pixels are fully correlated."""
+        return (self.std / self.weight) ** 2
+
+    def variance(self, model: CorrelationModel) -> float:
+        """Return the variance of the mean under a model, with the predicted variances."""
+        between = float((self.mass * model(self.distance)).sum()) + model.tile * self.in_tiles
+        return (between + model.within * self.within + self.own) / self.weight**2
+
+    def shares(self, model: CorrelationModel) -> Floats:
+        """Return the shares of the variance from each range of a model, from its tiles and from its constant."""
+        within = self.within * model.within / model.shared if model.shared else 0.0
+        parts = [
+            sill * (float((self.mass * np.exp(-self.distance / reach)).sum()) + within)
+            for sill, reach in zip(model.sills, model.ranges, strict=True)
+        ]
+        parts.append(model.tile * (self.in_tiles + within))
+        parts.append(model.constant * (float(self.mass.sum()) + within))
+        return np.array(parts) / self.weight**2 / self.variance(model)
+
+
+def _pairs(position: Floats, values: Floats, side: float) -> tuple[Floats, Floats]:
+    """Return the distances of all pairs and twice the products of their values, or both by fine classes of distance."""
+    if len(values) <= DIRECT:
+        one, other = np.triu_indices(len(values), 1)
+        return np.linalg.norm(position[one] - position[other], axis=-1), 2 * values[one] * values[other]
+    longest = float(np.linalg.norm(np.ptp(position, axis=0))) + side
+    edges = np.geomspace(side / 2, 2 * longest, 2 + int(FINE * np.log2(4 * longest / side)))
+    edges = np.concatenate([[0.0], edges])
+    found = pair_sums(position, values[:, np.newaxis], Labels.none(len(values)), edges, side)
+    products, distance, _ = found.of(np.ones(1, np.bool_))
+    return distance, 2 * products[:, 0]
+
+
+@dataclass(frozen=True)
+class Certainty:
+    """How well a map tells its correlation: the number of independent parts it has for each range.
+
+    Parameters
+    ----------
+    distance, mass : float64 (classes)
+        Distances of pairs of cells in metres, and twice the products of their weights.
+    own : float
+        Sum of the squared weights of cells.
+    weight : float
+        Sum of the weights.
+    tiles : float
+        Number of tiles of like weight.
+    """
+
+    distance: Floats
+    mass: Floats
+    own: float
+    weight: float
+    tiles: float
+
+    @classmethod
+    @lru_cache(maxsize=8)
+    def of(cls, correlation: ErrorCorrelation) -> Self:
+        """Return that of the map whose correlation was estimated."""
+        cells = correlation.cells
+        distance, mass = _pairs(cells.position, cells.weight, correlation.side)
+        of_tiles = np.bincount(cells.tile, cells.weight)
+        total = float(cells.weight.sum())
+        tiles = float(total**2 / (of_tiles**2).sum())
+        return cls(distance, mass, float((cells.weight**2).sum()), total, tiles)
+
+    def parts(self, reach: float) -> float:
+        """Return the number of parts of the map whose squared errors are independent at a range."""
+        alike = float((self.mass * np.exp(-2 * self.distance / reach)).sum()) + self.own
+        return self.weight**2 / alike
+
+    def freedom(self, area: AreaPairs, model: CorrelationModel, others: Sequence[CorrelationModel]) -> float:
+        """Return the degrees of freedom of the variance of an area's mean under a model; see `freedom_of`."""
+        return freedom_of(area, model, others, (*map(self.parts, model.ranges), self.tiles, 1.0))
+
+
+def freedom_of(
+    area: AreaPairs, model: CorrelationModel, others: Sequence[CorrelationModel], parts: Sequence[float]
+) -> float:
+    """Return the degrees of freedom of the variance of an area's mean (Satterthwaite 1946).
+
+    The smaller of two: from the independent parts that the map has for each range of the model, its tiles and its
+    constant, and from how far the variance differs between `others`, the models of a jackknife.
+    """
+    shares = area.shares(model)
+    by_parts = 1 / float((shares**2 / np.array(parts)).sum()) if shares.any() else np.inf
+    each = np.log([other.zms * area.variance(other) for other in others])
+    spread = (len(each) - 1) * float(each.var())
+    return min(by_parts, 2 / spread if spread > 0 else np.inf)
+
+
+def half_width(level: float, freedom: float) -> float:
+    """Return half the width of Student's central interval of that level, in standard deviations.
+
+    >>> round(half_width(0.9, 10.0), 4), round(half_width(0.9, np.inf), 4)
+    (1.8125, 1.6449)
+    """
+    half = quantile((1 + level) / 2)
+    if freedom > 1e6:
+        return half
+    return _half_width(half, 1 - level, float(freedom))
+
+
+@compiled_for("f8, f8, f8")
+def _half_width(half: float, alpha: float, freedom: float) -> float:
+    return half_width_of_mixture(half, alpha, np.ones(1), np.ones(1), freedom)

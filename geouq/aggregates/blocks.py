@@ -1,0 +1,192 @@
+"""Means of square blocks of cells, of tiles and of regions: their errors, and the variances that models predict."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, fields
+from typing import Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from geouq.aggregates.area import AreaPairs
+from geouq.aggregates.cells import AreaCells, common_frame, positions
+from geouq.aggregates.correlation import CorrelationModel
+from geouq.aggregates.estimation import ErrorCorrelation
+from geouq.core.grid import Grid
+from geouq.summary import TilePlace
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+ENOUGH = 0.5  # of the pixels of a block must be valid
+GRIDDED = ("n", "weight", "error", "std", "variance", "area")
+
+
+@dataclass(frozen=True)
+class BlockMeans:
+    """Means of some areas; all arrays have a place for each.
+
+    Parameters
+    ----------
+    error : float64 (B)
+        Error of the mean.
+    independent, fitted, full : float64 (B)
+        Variance of the mean if the errors of pixels are independent, correlated as fitted elsewhere, or the same.
+    calibrated : float64 (B)
+        The fitted one times mean z^2, also from elsewhere.
+    area : float64 (B)
+        Number of valid pixels times the mean area of a pixel in the area, in square metres.
+    fold : int64 (B)
+        Fold of the area, on which its model was not fitted.
+    """
+
+    error: Floats
+    independent: Floats
+    fitted: Floats
+    full: Floats
+    calibrated: Floats
+    area: Floats
+    fold: Ints
+
+    def __len__(self) -> int:
+        return len(self.error)
+
+    @property
+    def side(self) -> float:
+        """Return the side of a square with the mean area in metres; NaN if areas are not known."""
+        return float(np.sqrt(self.area.mean()))
+
+    @classmethod
+    def joined(cls, parts: Sequence[Self]) -> Self:
+        """Return the areas of all parts."""
+        names = [field.name for field in fields(cls)]
+        return cls(**{name: np.concatenate([getattr(part, name) for part in parts]) for name in names})
+
+
+def sides_of(places: Sequence[TilePlace]) -> list[int]:
+    """Return the sides of the blocks in cells: 1, 2, 4, ..., as long as a tile holds a whole block."""
+    longest = max((min(place.cell_grid.shape) for place in places), default=0)
+    return [1 << k for k in range(longest.bit_length())]
+
+
+def block_means(correlation: ErrorCorrelation, places: Sequence[TilePlace], side: int) -> BlockMeans:
+    """Return the means of square blocks of cells, from the top left of each tile.
+
+    Parameters
+    ----------
+    correlation : ErrorCorrelation
+        Of the cells.
+    places : sequence of TilePlace
+        Of the tiles.
+    side : int
+        Of a block in cells.
+
+    Returns
+    -------
+    BlockMeans
+        Of the blocks at least half of whose pixels are valid and that lie in one fold. The model of a block is fitted
+        to the other folds. Distances in a block are those of the lattice of cells around its middle.
+    """
+    frame = common_frame([place.grid.crs for place in places])
+    parts = [
+        _of_row(correlation, chosen, _Lattice(place, side, frame))
+        for tile, place in enumerate(places)
+        for chosen in _rows(correlation.cells, tile, side)
+    ]
+    return BlockMeans.joined([_none(), *parts])
+
+
+def blocks_of_areas(correlation: ErrorCorrelation, areas: Sequence[tuple[AreaCells, Ints]]) -> BlockMeans:
+    """Return the means of areas of any shape, each with its cells and the folds of the map that these lie in.
+
+    The model of an area is fitted to the folds in which it does not lie. Areas that leave fewer than three folds are
+    left out. Each area is a fold of its own.
+    """
+    found = []
+    for number, (cells, folds) in enumerate(areas):
+        model = correlation.without(np.unique(folds).tolist())
+        if len(cells) and model is not None:
+            pairs = AreaPairs.of(cells, correlation.side)
+            error = float(cells.error.sum()) / pairs.weight
+            fitted = pairs.variance(model)
+            found.append(
+                (error, pairs.independent, fitted, pairs.full, model.zms * fitted, float(cells.area.sum()), number)
+            )
+    values = np.array(found, np.float64).reshape(-1, 7).T
+    return BlockMeans(values[0], values[1], values[2], values[3], values[4], values[5], values[6].astype(np.int64))
+
+
+def _none() -> BlockMeans:
+    nothing = np.empty(0)
+    return BlockMeans(nothing, nothing, nothing, nothing, nothing, nothing, np.empty(0, np.int64))
+
+
+@dataclass(frozen=True)
+class _Lattice:
+    """Blocks of `side` cells in a tile; distances are measured in `frame`."""
+
+    place: TilePlace
+    side: int
+    frame: str | None
+
+
+def _rows(cells: AreaCells, tile: int, side: int) -> Iterator[Ints]:
+    """Yield the numbers of the cells of each row of blocks of a tile."""
+    own = np.flatnonzero(cells.tile == tile)
+    row = cells.row[own] // side
+    for number in np.unique(row):
+        yield own[row == number]
+
+
+def _of_row(correlation: ErrorCorrelation, chosen: Ints, lattice: _Lattice) -> BlockMeans:
+    """Return the blocks of one row of blocks, which the chosen cells are in."""
+    cells, fold, side, place = correlation.cells.some(chosen), correlation.fold[chosen], lattice.side, lattice.place
+    count = -(-place.cell_grid.shape[1] // side)
+    block = cells.column // side
+    first, last = np.full(count, correlation.folds), np.full(count, -1)
+    np.minimum.at(first, block, fold)
+    np.maximum.at(last, block, fold)
+    grids = {name: np.zeros((count, side, side)) for name in GRIDDED}
+    for name, grid in grids.items():
+        grid[block, cells.row % side, cells.column % side] = getattr(cells, name)
+    sums = {name: grid.sum((1, 2)) for name, grid in grids.items()}
+    wanted = (first == last) & (sums["n"] >= ENOUGH * (side * place.cell_size) ** 2)
+    if not wanted.any():
+        return _none()
+    models = [correlation.without([own]) for own in range(correlation.folds)]
+    steps = _steps(place.cell_grid, int(cells.row[0]) // side * side + side // 2, lattice.frame)
+    weight, fold = sums["weight"][wanted], first[wanted]
+    fitted = _variances(grids["std"][wanted], grids["variance"][wanted], fold, models, steps) / weight**2
+    independent, full = sums["variance"][wanted] / weight**2, (sums["std"][wanted] / weight) ** 2
+    calibrated = fitted * np.array([model.zms if model else np.nan for model in models])[fold]
+    error, area = sums["error"][wanted] / weight, sums["area"][wanted]
+    return BlockMeans(error, independent, fitted, full, calibrated, area, fold)
+
+
+def _steps(grid: Grid, row: int, frame: str | None) -> tuple[Floats, Floats]:
+    """Return the vectors from a cell to the one below and to the one on its right, in metres, around a row."""
+    row, column = min(row, max(grid.shape[0] - 2, 0)), grid.shape[1] // 2
+    corner, below, right = positions(grid, np.array([row, row + 1, row]), np.array([column, column, column + 1]), frame)
+    return below - corner, right - corner
+
+
+def _variances(
+    std: Floats, variance: Floats, fold: Ints, models: Sequence[CorrelationModel | None], steps: tuple[Floats, Floats]
+) -> Floats:
+    """Return the variances of the sums of blocks (B, side, side) with S and D in each cell.
+
+    The sum of S S' over the pairs of each lag is an autocorrelation, so that the fast Fourier transform serves all.
+    """
+    side = std.shape[-1]
+    lag = np.arange(2 * side)
+    lag = np.where(lag < side, lag, lag - 2 * side)
+    distance = np.linalg.norm(lag[:, np.newaxis, np.newaxis] * steps[0] + lag[:, np.newaxis] * steps[1], axis=-1)
+    spectrum = np.fft.rfft2(std, (2 * side, 2 * side))
+    products = np.fft.irfft2(np.abs(spectrum) ** 2, (2 * side, 2 * side))
+    products[:, 0, 0] = 0
+    within, own = (std**2 - variance).sum((1, 2)), variance.sum((1, 2))
+    found = np.full(len(std), np.nan)
+    for number in np.unique(fold).tolist():
+        model, chosen = models[number], fold == number
+        if model is not None:
+            between = products[chosen].reshape(chosen.sum(), -1) @ (model(distance) + model.tile).ravel()
+            found[chosen] = between + model.within * within[chosen] + own[chosen]
+    return found

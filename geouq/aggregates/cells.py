@@ -1,0 +1,199 @@
+"""The cells of an area: where they are, and the sums of their pixels that errors of means follow from."""
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, fields, replace
+from typing import Self
+
+import numpy as np
+from numpy.typing import NDArray
+from rasterio.warp import transform
+
+from geouq.core.errors import DataError
+from geouq.core.grid import Grid, Window, known_crs
+from geouq.rasters.areas import pixel_areas
+from geouq.summary import Moments, TilePlace
+from geouq.summary.moments import PRODUCTS, SUMS
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+EARTH = 6_371_008.8  # mean radius in metres
+APART = 1e9  # metres between tiles in the same place, such as those of several dates
+MomentsOf = Callable[[int], tuple[Ints, Moments]]
+
+
+@dataclass(frozen=True)
+class AreaCells:
+    """Sums of the cells with valid pixels of one variable; all arrays have a place for each cell.
+
+    Parameters
+    ----------
+    tile : int64 (C)
+        Number of the tile.
+    row, column : int64 (C)
+        Place of the cell in its tile.
+    position : float64 (C, 3)
+        Centre in metres: on the map, or on a sphere where coordinates are angles. In pixels without a CRS.
+    n : float64 (C)
+        Number of valid pixels.
+    weight : float64 (C)
+        Sum of the weights a of the pixels; their number where there are no weights.
+    area : float64 (C)
+        Area of the valid pixels in square metres; NaN where it is not known.
+    mean, error, std : float64 (C)
+        Sums of a times the predicted mean, mean - truth, and predicted std.
+    variance : float64 (C)
+        Sum of a^2 times the predicted variance.
+    z, z_square : float64 (C)
+        Sum of a z, and of a^2 z^2.
+    weight_square : float64 (C)
+        Sum of a^2.
+
+    Notes
+    -----
+    Cells keep sums weighted by a, not by a^2. Within a cell, a is taken as its mean. This is exact without weights and
+    on maps; in a geographic CRS the relative error is the squared variation of the area of pixels in the cell.
+    """
+
+    tile: Ints
+    row: Ints
+    column: Ints
+    position: Floats
+    n: Floats
+    weight: Floats
+    area: Floats
+    mean: Floats
+    error: Floats
+    std: Floats
+    variance: Floats
+    z: Floats
+    z_square: Floats
+    weight_square: Floats
+
+    def __len__(self) -> int:
+        return len(self.n)
+
+    def some(self, chosen: NDArray[np.bool_] | Ints) -> Self:
+        """Return some of the cells."""
+        return type(self)(**{field.name: getattr(self, field.name)[chosen] for field in fields(self)})
+
+    def of_tiles(self, numbers: Ints) -> Self:
+        """Return the same cells with other numbers of tiles."""
+        return replace(self, tile=numbers[self.tile])
+
+    @classmethod
+    def joined(cls, parts: Sequence[Self]) -> Self:
+        """Return the cells of all parts."""
+        names = [field.name for field in fields(cls)]
+        return cls(**{name: np.concatenate([getattr(part, name) for part in parts]) for name in names})
+
+
+def area_cells(places: Sequence[TilePlace], moments_of: MomentsOf) -> AreaCells:
+    """Return the cells with valid pixels of tiles at these places.
+
+    Parameters
+    ----------
+    places : sequence of TilePlace
+        Where each tile is.
+    moments_of : callable
+        Returns the numbers of cells of the tile of a number, and their moments.
+    """
+    frame, sheets = common_frame([place.grid.crs for place in places]), _sheets(places)
+    parts = []
+    for tile, place in enumerate(places):
+        numbers, moments = moments_of(tile)
+        row, column = np.divmod(numbers, place.cell_grid.shape[1])
+        position = positions(place.cell_grid, row, column, frame)
+        position[:, 2] += sheets[tile] * APART
+        where = np.full(len(row), tile), row, column, position
+        parts.append(AreaCells(*where, *_sums(moments, _pixel_areas(place, row))))
+    found = AreaCells.joined(parts)
+    order = np.lexsort((found.column, found.row, found.tile))
+    return found.some(order[found.n[order] > 0])
+
+
+def common_frame(crs: Iterable[str]) -> str | None:
+    """Return the CRS in which distances are measured; None for a sphere, "" for pixels without a CRS."""
+    each = list(dict.fromkeys(crs))
+    if len(each) > 1 or (each[0] and not known_crs(each[0]).is_projected):
+        return None
+    return each[0]
+
+
+def positions(grid: Grid, row: Ints, column: Ints, frame: str | None) -> Floats:
+    """Return the centres of pixels of a grid, float64 (pixels, 3): on a map, or on a sphere.
+
+    Distances on the sphere are straight lines between its points. These differ from those along the surface by 0.1 %
+    at 1000 km.
+
+    A grid without a CRS has no place on the sphere; its pixels are put far away from it.
+
+    >>> from affine import Affine
+    >>> positions(Grid((2, 2), Affine(10, 0, 100, 0, -10, 50), ""), np.array([0]), np.array([1]), "")
+    array([[115.,  45.,   0.]])
+    """
+    t = grid.transform
+    down, across = row + 0.5, column + 0.5
+    x, y = t.a * across + t.b * down + t.c, t.d * across + t.e * down + t.f
+    if frame is not None:
+        metres = known_crs(frame).units_factor[1] if frame else 1.0
+        return np.stack([x * metres, y * metres, np.zeros_like(x)], axis=-1)
+    if not grid.crs:
+        return np.stack([x, y, np.full_like(x, APART)], axis=-1)
+    longitude, latitude = _degrees(grid, x, y)
+    cosine = np.cos(latitude)
+    return EARTH * np.stack([cosine * np.cos(longitude), cosine * np.sin(longitude), np.sin(latitude)], axis=-1)
+
+
+def _degrees(grid: Grid, x: Floats, y: Floats) -> tuple[Floats, Floats]:
+    """Return longitudes and latitudes in radians."""
+    crs = known_crs(grid.crs)
+    if crs.is_geographic:
+        unit = crs.units_factor[1]
+        return x * unit, y * unit
+    longitude, latitude = transform(crs, "EPSG:4326", x, y)[:2]
+    return np.radians(longitude), np.radians(latitude)
+
+
+def _sheets(places: Sequence[TilePlace]) -> list[int]:
+    """Return for each tile how many tiles before it are in the same place."""
+    before: dict[object, int] = {}
+    found = []
+    for place in places:
+        here = place.grid.crs, place.grid.transform
+        found.append(before.get(here, 0))
+        before[here] = found[-1] + 1
+    return found
+
+
+def _sums(moments: Moments, pixel_area: Floats) -> tuple[Floats, ...]:
+    """Return the sums of cells in the order of the fields of `AreaCells`, from n on."""
+    n, weight = moments.n.astype(np.float64), moments.weight
+    error, truth, std, variance, z = (
+        moments.sums[:, SUMS.index(name)] for name in ("error", "truth", "std", "variance", "z")
+    )
+    a = np.divide(weight, n, out=np.ones_like(weight), where=n > 0)
+    away = moments.products[:, PRODUCTS.index(("z", "z"))]
+    z_square = away + np.divide(z**2, weight, out=np.zeros_like(weight), where=weight > 0)
+    return n, weight, n * pixel_area, truth + error, error, std, a * variance, z, a * z_square, a * weight
+
+
+def cell_side(places: Sequence[TilePlace]) -> float:
+    """Return the mean side of a cell in metres, by the distance of neighbours in the middle of each tile."""
+    frame, sides = common_frame([place.grid.crs for place in places]), []
+    for place in places:
+        grid = place.cell_grid
+        row, column = np.array([0, 1, 0]) + grid.shape[0] // 2, np.array([0, 0, 1]) + grid.shape[1] // 2
+        corner, below, right = positions(grid, row, column, frame)
+        sides.append(np.sqrt(np.linalg.norm(below - corner) * np.linalg.norm(right - corner)))
+    return float(np.mean(sides))
+
+
+def _pixel_areas(place: TilePlace, row: Ints) -> Floats:
+    """Return the area of a pixel in the middle of each row of cells, in square metres; NaN where it is not known."""
+    last = place.grid.shape[0] - 1
+    middle = {own: min(own * place.cell_size + place.cell_size // 2, last) for own in np.unique(row).tolist()}
+    try:
+        areas = {own: pixel_areas(place.grid, Window(at, 0, 1, 1))[0, 0] for own, at in middle.items()}
+    except DataError:
+        return np.full(len(row), np.nan)
+    return np.array([areas[own] for own in row.tolist()], np.float64)

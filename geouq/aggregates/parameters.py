@@ -1,0 +1,125 @@
+"""The parameters of a model of correlation with intervals, and whether correlation depends on the direction."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from geouq.aggregates.area import half_width
+from geouq.aggregates.cells import AreaCells
+from geouq.aggregates.correlation import CorrelationModel
+from geouq.aggregates.estimation import ErrorCorrelation
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+LAGS = 4  # cells, up to which directions are compared
+OTHER_PARTS = "models without a fold have other parts"
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """A parameter with its interval; low and high are NaN if there is none, and `reason` tells why."""
+
+    name: str
+    value: float
+    units: str
+    low: float
+    high: float
+    reason: str = ""
+
+
+def parameters_of(correlation: ErrorCorrelation, level: float) -> list[Parameter]:
+    """Return the parameters of the model of all cells, with intervals by a jackknife of folds.
+
+    Parameters
+    ----------
+    correlation : ErrorCorrelation
+        Of a variable.
+    level : float
+        Of the intervals.
+
+    Returns
+    -------
+    list of Parameter
+        Shares, ranges, the range at which the correlation that fades has fallen to 5 %, mean z^2, and the correlation
+        of neighbouring cells along rows and columns.
+    """
+    others = correlation.each_left_out
+    half = half_width(level, len(others) - 1)
+    whole, each = _values(correlation.model), [_values(model) for model in others]
+    found = [_with_interval(name, value, [own.get(name) for own in each], half) for name, value in whole.items()]
+    return found + _directions(correlation, half)
+
+
+def _values(model: CorrelationModel) -> dict[str, float]:
+    """Return the parameters of a model by name."""
+    order = np.argsort(model.ranges)
+    values = {"nugget": model.nugget, "constant": model.constant, "tile": model.tile, "within_cell": model.within}
+    for number, k in enumerate(order.tolist(), 1):
+        values |= {f"sill_{number}": model.sills[k], f"range_{number}": model.ranges[k]}
+    if model.sills:
+        values["practical_range"] = _practical_range(model)
+    return values | {"zms": model.zms}
+
+
+def _practical_range(model: CorrelationModel) -> float:
+    """Return the distance at which what fades of the correlation has fallen to 5 % of its value at 0."""
+    low, high = 0.0, 4 * max(model.ranges)
+    for _ in range(60):
+        middle = (low + high) / 2
+        left = sum(sill * np.exp(-middle / reach) for sill, reach in zip(model.sills, model.ranges, strict=True))
+        low, high = (middle, high) if left > 0.05 * sum(model.sills) else (low, middle)
+    return high
+
+
+def _with_interval(name: str, value: float, others: Sequence[float | None], half: float) -> Parameter:
+    """Return a parameter whose interval follows from those of models without a fold; lengths on their logarithm."""
+    is_length = "range" in name
+    units = "m" if is_length else "1"
+    known = [own for own in others if own is not None]
+    if len(known) < len(others):
+        return Parameter(name, value, units, np.nan, np.nan, OTHER_PARTS)
+    if is_length or name == "zms":
+        factor = float(np.exp(half * _spread(np.log(known))))
+        return Parameter(name, value, units, value / factor, value * factor)
+    away = half * _spread(np.array(known))
+    return Parameter(name, value, units, max(value - away, 0.0), min(value + away, 1.0))
+
+
+def _spread(others: Floats) -> float:
+    """Return the standard error by the jackknife."""
+    return float(np.sqrt((len(others) - 1) * np.var(others)))
+
+
+def _directions(correlation: ErrorCorrelation, half: float) -> list[Parameter]:
+    """Return the mean correlation up to four cells apart along columns and along rows of the lattice."""
+    found = []
+    for name, step in (("along_columns", (1, 0)), ("along_rows", (0, 1))):
+        products, weights = _neighbours(correlation.cells, correlation.fold, correlation.folds, step)
+        if not weights.sum() > 0:
+            found.append(Parameter(f"correlation_{name}", np.nan, "1", np.nan, np.nan, "no two cells are neighbours"))
+            continue
+        zms = correlation.model.zms
+        value = float(products.sum() / weights.sum() / zms)
+        with np.errstate(invalid="ignore", divide="ignore"):
+            left_out = (products.sum() - products) / (weights.sum() - weights) / zms
+        away = half * _spread(left_out[np.isfinite(left_out)])
+        found.append(Parameter(f"correlation_{name}", value, "1", value - away, value + away))
+    return found
+
+
+def _neighbours(cells: AreaCells, fold: Ints, folds: int, step: tuple[int, int]) -> tuple[Floats, Floats]:
+    """Return sums of z z' and of their weights over pairs of cells of a tile up to four steps apart, by fold."""
+    wide = int(cells.column.max()) + LAGS + 1  # a neighbour beyond the right border is no cell of the next row
+    high = int(cells.row.max()) + LAGS + 1
+    place = (cells.tile * high + cells.row) * wide + cells.column
+    products, weights = np.zeros(folds), np.zeros(folds)
+    for lag in range(1, LAGS + 1):
+        wanted = place + lag * (step[0] * wide + step[1])
+        other = np.minimum(np.searchsorted(place, wanted), len(place) - 1)
+        one = np.flatnonzero(place[other] == wanted)
+        other = other[one]
+        products += np.bincount(fold[one], cells.z[one] * cells.z[other], folds)
+        weights += np.bincount(fold[one], cells.weight[one] * cells.weight[other], folds)
+    return products, weights

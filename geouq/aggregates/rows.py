@@ -1,0 +1,154 @@
+"""The aggregates of a run as rows of tables, and the fitted models as JSON."""
+
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from geouq.aggregates.evaluation import Aggregates
+from geouq.aggregates.means import AreaMean, per_area
+from geouq.config import Variable
+from geouq.core.atomic import write_text
+from geouq.tables.columns import COLUMNS
+from geouq.tables.rows import Row, Table, by_model
+
+JACKKNIFE, STUDENT = "jackknife", "student"
+TABLES = ("areas", "aggregates", "error_correlation", "error_correlogram")
+
+
+def tables_of_aggregates(
+    aggregates: Mapping[str, Aggregates], variables: Sequence[Variable], level: float
+) -> dict[str, Table]:
+    """Return the tables of all variables; none without aggregates.
+
+    Parameters
+    ----------
+    aggregates : mapping of str to Aggregates
+        By the name of the variable.
+    variables : sequence of Variable
+        Of the run.
+    level : float
+        Of the intervals of all numbers but means.
+    """
+    rows: dict[str, list[Row]] = {name: [] for name in TABLES}
+    for variable in variables:
+        if (own := aggregates.get(variable.name)) is not None:
+            rows["areas"] += area_rows(own.means, variable)
+            rows["aggregates"] += _scale_rows(own, variable.name, level)
+            rows["error_correlation"] += _parameter_rows(own, variable.name, level)
+            rows["error_correlogram"] += _correlogram_rows(own, variable.name)
+    return {name: by_model(Table(COLUMNS[name], own), variables, "") for name, own in rows.items() if own}
+
+
+def area_rows(means: Mapping[str, AreaMean], variable: Variable) -> list[Row]:
+    """Return the rows of areas.csv of a variable."""
+    units, square_metres = per_area(variable.units)
+    return [
+        {
+            "level": "all" if name == "all" else "region",
+            "name": name,
+            "variable": variable.name,
+            "units": variable.units or "1",
+            **_of_mean(mean),
+            **_total(mean, mean.area / square_metres, units),
+        }
+        for name, mean in means.items()
+    ]
+
+
+def _of_mean(mean: AreaMean) -> Row:
+    numbers = ("std", "std_independent", "std_fitted", "std_full", "freedom", "n_independent")
+    return {name: _known(getattr(mean, name)) for name in numbers} | {
+        "mean": _known(mean.mean),
+        "mean_error": _known(mean.error),
+        "n": mean.n,
+        "area": _known(mean.area),
+        **_interval(mean.low, mean.high, mean.level, mean.reason or STUDENT),
+    }
+
+
+def _total(mean: AreaMean, area: float, units: str) -> Row:
+    if not np.isfinite(area):
+        return {}
+    total = {"total": mean.mean, "total_low": mean.low, "total_high": mean.high}
+    return {name: _known(value * area) for name, value in total.items()} | {"total_units": units}
+
+
+def _scale_rows(aggregates: Aggregates, variable: str, level: float) -> list[Row]:
+    return [
+        {
+            "variable": variable,
+            "kind": kind,
+            "side_cells": side or None,
+            "side_metres": _known(blocks.side),
+            "n_areas": len(blocks),
+            "metric": number.metric,
+            "value": _known(number.value),
+            **_interval(number.low, number.high, level, number.reason or JACKKNIFE),
+        }
+        for (kind, side), (blocks, numbers) in aggregates.scales.items()
+        for number in numbers
+    ]
+
+
+def _parameter_rows(aggregates: Aggregates, variable: str, level: float) -> list[Row]:
+    return [
+        {
+            "variable": variable,
+            "parameter": one.name,
+            "value": _known(one.value),
+            "units": one.units,
+            **_interval(one.low, one.high, level, one.reason or JACKKNIFE),
+        }
+        for one in aggregates.parameters
+    ]
+
+
+def _correlogram_rows(aggregates: Aggregates, variable: str) -> list[Row]:
+    if aggregates.correlation is None:
+        return []
+    found, model = aggregates.correlation.correlogram, aggregates.correlation.model
+    fitted = np.where(found.distance > 0, model(found.distance) + model.tile * found.same, model.within)
+    return [
+        {
+            "variable": variable,
+            "same_tile": "yes" if found.same[k] else "no",
+            "distance": float(found.distance[k]),
+            "correlation": float(found.correlation[k]),
+            "fitted": float(fitted[k]),
+            "standard_error": float(np.sqrt(aggregates.correlation.noise[k])),
+            "pairs": int(found.pairs[k]),
+        }
+        for k in np.flatnonzero(np.isfinite(found.correlation))
+    ]
+
+
+def _interval(low: float, high: float, level: float, method: str) -> Row:
+    known = np.isfinite(low) and np.isfinite(high)
+    limits = {"ci_low": float(low), "ci_high": float(high), "ci_level": level} if known else {}
+    return limits | {"ci_method": method}
+
+
+def _known(value: float) -> float | None:
+    return float(value) if np.isfinite(value) else None
+
+
+def models_as_json(aggregates: Mapping[str, Aggregates], variables: Sequence[Variable]) -> dict[str, Any]:
+    """Return the fitted model of each variable as plain values."""
+    return {
+        variable.name: {"units": variable.units, **own.known.as_json()}
+        for variable in variables
+        if (own := aggregates.get(variable.name)) is not None and own.known is not None
+    }
+
+
+def write_models(aggregates: Mapping[str, Aggregates], variables: Sequence[Variable], path: Path) -> list[Path]:
+    """Write the fitted models as JSON; return the files. Without a model, the file of an earlier run is removed."""
+    models = models_as_json(aggregates, variables)
+    if not models:
+        path.unlink(missing_ok=True)
+        return []
+    write_text(path, json.dumps(models, indent=1, ensure_ascii=False) + "\n")
+    return [path]

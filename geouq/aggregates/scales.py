@@ -1,0 +1,92 @@
+"""How well means are predicted, by the size of the area: mean z^2 and coverage under each model of correlation."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from geouq.aggregates.area import half_width
+from geouq.aggregates.blocks import BlockMeans
+from geouq.core.gaussian import quantile
+from geouq.metrics.aggregate_names import MODELS, coverage_name, zms_name
+
+Floats = NDArray[np.float64]
+FEWEST_BLOCKS = 10
+FEWEST_FOLDS = 3
+
+
+@dataclass(frozen=True)
+class ScaleNumber:
+    """A number of all areas of one size.
+
+    Parameters
+    ----------
+    metric : str
+        `aggregate_zms_<model>` or `aggregate_coverage_<model>_<level>`.
+    value, low, high : float
+        The number and its interval; NaN if there is none.
+    reason : str
+        Why there is no interval, or "".
+    """
+
+    metric: str
+    value: float
+    low: float
+    high: float
+    reason: str = ""
+
+
+def numbers_of_scale(blocks: BlockMeans, levels: Sequence[float], interval: float) -> list[ScaleNumber]:
+    """Return mean z^2 and coverage of the means of areas under each model, with intervals by a jackknife of folds.
+
+    Parameters
+    ----------
+    blocks : BlockMeans
+        Means of areas of one size.
+    levels : sequence of float
+        Of the intervals of the means whose coverage is given.
+    interval : float
+        Level of the intervals of the numbers.
+    """
+    found = []
+    for model in MODELS:
+        z_square = blocks.error**2 / getattr(blocks, model)
+        known = np.isfinite(z_square)
+        values = {zms_name(model): z_square} | {
+            coverage_name(model, level): z_square <= quantile((1 + level) / 2) ** 2 for level in levels
+        }
+        fold = blocks.fold[known]
+        found += [_number(name, own[known].astype(np.float64), fold, interval) for name, own in values.items()]
+    return found
+
+
+def _number(name: str, values: Floats, fold: NDArray[np.int64], interval: float) -> ScaleNumber:
+    """Return the mean of some values, with an interval between 0 and, for a coverage, 1."""
+    if not len(values):
+        return ScaleNumber(name, np.nan, np.nan, np.nan, "no area of this size")
+    mean, folds = float(values.mean()), np.unique(fold)
+    if len(values) < FEWEST_BLOCKS or len(folds) < FEWEST_FOLDS:
+        return ScaleNumber(name, mean, np.nan, np.nan, f"{len(values)} areas are too few")
+    left_out = np.array([values[fold != own].mean() for own in folds])
+    spread = float(np.sqrt((len(folds) - 1) * left_out.var()))
+    half = half_width(interval, len(folds) - 1)
+    if "coverage" in name:
+        return ScaleNumber(
+            name, mean, *_share_limits(mean, max(spread, np.sqrt(mean * (1 - mean) / len(values))), half)
+        )
+    if not mean > 0:
+        return ScaleNumber(name, mean, np.nan, np.nan, "all errors are 0")
+    factor = float(np.exp(half * spread / mean))
+    return ScaleNumber(name, mean, mean / factor, mean * factor)
+
+
+def _share_limits(share: float, spread: float, half: float) -> tuple[float, float]:
+    """Return the limits of a share (Wilson 1927), of so many uncorrelated areas that it has this standard error."""
+    count = max(share * (1 - share), 1e-4) / max(spread, 1e-4) ** 2
+    centre, width = (
+        share + half**2 / (2 * count),
+        half * np.sqrt(share * (1 - share) / count + half**2 / (4 * count**2)),
+    )
+    size = 1 + half**2 / count
+    return float((centre - width) / size), float((centre + width) / size)

@@ -1,0 +1,30 @@
+"""Names of the numbers of means of areas, for each model of the correlation of errors."""
+
+from collections.abc import Iterable
+
+PREFIX = "aggregate_"
+MODELS = ("independent", "fitted", "full", "calibrated")
+
+
+def zms_name(model: str) -> str:
+    """Return the name of the mean of squared errors by predicted variances.
+
+    >>> zms_name("fitted")
+    'aggregate_zms_fitted'
+    """
+    return f"{PREFIX}zms_{model}"
+
+
+def coverage_name(model: str, level: float) -> str:
+    """Return the name of the coverage of intervals of a level.
+
+    >>> coverage_name("full", 0.9)
+    'aggregate_coverage_full_90'
+    """
+    return f"{PREFIX}coverage_{model}_{100 * level:g}"
+
+
+def aggregate_names(levels: Iterable[float]) -> list[str]:
+    """Return all names at these levels."""
+    kept = tuple(levels)
+    return [name for model in MODELS for name in (zms_name(model), *(coverage_name(model, level) for level in kept))]

@@ -1,0 +1,209 @@
+"""Means and totals of areas on a page: sentences, small diagrams and a table."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from geouq.config import Variable
+from geouq.core.wording import for_people, true_minus
+from geouq.pages.content import ReportContent
+from geouq.pages.diagrams import (
+    Frame,
+    Point,
+    Role,
+    Scale,
+    axes,
+    diagram,
+    dots,
+    in_percent,
+    line,
+    ratios,
+    upright,
+)
+from geouq.pages.sheet import DASH, Cell, Column, Sheet, aligned
+
+Row = Mapping[str, Any]
+
+LEVEL = "90"
+MODELS: Mapping[str, Role] = {
+    "independent": "whole",
+    "full": "full",
+    "calibrated": "own",
+}  # and the role of their lines
+AXIS = Scale(0.0, 1.0, is_log=False, ticks=(0.0, 0.5, 0.9, 1.0))
+LOWEST = -0.2  # correlation
+AREAS = "tables/areas.csv"
+KILOMETRE = 1000.0
+
+
+@dataclass(frozen=True)
+class AreaDiagrams:
+    """Diagrams of a variable as SVG; empty if there is nothing to show."""
+
+    variable: str
+    scales: str
+    correlation: str
+
+
+def area_sentences(content: ReportContent) -> list[str]:
+    """Return what to use for means of areas, a sentence for each variable whose correlation is known."""
+    return [said for variable in content.variables if (said := _sentence(content, variable))]
+
+
+def _sentence(content: ReportContent, variable: Variable) -> str:
+    cells = {row["metric"]: row for row in _own(content.aggregates, variable) if row["side_cells"] == 1}
+    numbers = {name: cells.get(f"aggregate_{name}") for name in ("zms_independent", f"coverage_independent_{LEVEL}")}
+    zms, covered = numbers.values()
+    calibrated = cells.get(f"aggregate_coverage_calibrated_{LEVEL}")
+    if not (zms and covered and calibrated) or None in (zms["value"], covered["value"], calibrated["value"]):
+        return ""
+    size = f"areas of {_length(zms['side_metres'])}" if zms["side_metres"] else "areas of one cell"
+    if zms.get("ci_low") is None or zms["ci_low"] <= 1:
+        return (
+            f"{variable.name}: no sign that pixels of {size} share errors; taken as independent, "
+            f"{LEVEL} % intervals of means cover {_percent(covered['value'])}."
+        )
+    factor = for_people(float(f"{zms['value'] ** 0.5:.2g}"))
+    return (
+        f"{variable.name}: for {size} use the fitted correlation. With independent pixels the std of a mean is "
+        f"{factor} times too small, and {LEVEL} % intervals cover {_percent(covered['value'])}; with the fitted "
+        f"correlation and corrected std they cover {_percent(calibrated['value'])}."
+    )
+
+
+def area_diagrams(content: ReportContent, most: int) -> list[AreaDiagrams]:
+    """Return the diagrams of the first variables that have some."""
+    found = []
+    for variable in content.variables:
+        scales = _scales(_own(content.aggregates, variable), variable.name)
+        correlation = _correlation(_own(content.error_correlogram, variable), variable.name)
+        if scales or correlation:
+            found.append(AreaDiagrams(variable.name, scales, correlation))
+    return found[:most]
+
+
+def _scales(rows: Sequence[Row], name: str) -> str:
+    """Return coverage of means by the side of the area."""
+    points = {model: _covered(rows, model) for model in MODELS}
+    sides = [point[0] for own in points.values() for point in own]
+    if not sides:
+        return ""
+    ideal = ((min(sides) / 2, int(LEVEL) / 100), (max(sides) * 2, int(LEVEL) / 100))
+    frame = Frame(ratios(min(sides) / 1.5, max(sides) * 1.5), in_percent(AXIS), ideal, "side of the area, km")
+    parts = [axes(frame)]
+    for model, role in MODELS.items():
+        if points[model]:
+            parts += [line(points[model], frame, role), upright(points[model], frame, role)]
+            parts.append(dots(points[model], frame, role))
+    return diagram(parts, frame, f"Coverage of {LEVEL} % intervals of means of {name}, by the side of the area")
+
+
+def _covered(rows: Sequence[Row], model: str) -> list[Point]:
+    """Return the side in km, coverage and its limits, of blocks of cells."""
+    wanted = f"aggregate_coverage_{model}_{LEVEL}"
+    chosen = [row for row in rows if row["metric"] == wanted and row["kind"] == "block" and row["side_metres"]]
+    return [
+        (row["side_metres"] / KILOMETRE, row["value"], row["ci_low"], row["ci_high"])
+        if row.get("ci_low") is not None
+        else (row["side_metres"] / KILOMETRE, row["value"])
+        for row in chosen
+    ]
+
+
+def _correlation(rows: Sequence[Row], name: str) -> str:
+    """Return the correlation of z by distance: dots with two standard errors, and the fitted line."""
+    known = [row for row in rows if row["distance"] > 0]
+    if not known:
+        return ""
+    distances = [row["distance"] / KILOMETRE for row in known]
+    lowest = min(LOWEST, *(row["correlation"] for row in known))
+    up = Scale(lowest, 1.0, is_log=False, ticks=(0.0, 0.5, 1.0))
+    across = ratios(min(distances) / 1.2, max(distances) * 1.2)
+    frame = Frame(across, up, ((across.low, 0.0), (across.high, 0.0)), "distance, km")
+    parts = [axes(frame)]
+    pairs: Mapping[str, Role] = {"no": "whole", "yes": "own"}  # in one tile
+    for same, role in pairs.items():
+        own = [row for row in known if row["same_tile"] == same]
+        places = [_with_limits(row) for row in own]
+        if own:
+            parts += [upright(places, frame, role), dots(places, frame, role)]
+            parts.append(line([(row["distance"] / KILOMETRE, row["fitted"]) for row in own], frame, role))
+    return diagram(parts, frame, f"Correlation of errors of {name} by distance, and the fitted model")
+
+
+def _with_limits(row: Row) -> Point:
+    away = 2 * row["standard_error"]
+    return row["distance"] / KILOMETRE, row["correlation"], row["correlation"] - away, row["correlation"] + away
+
+
+def areas_sheet(content: ReportContent, region: str | None = None) -> Sheet:
+    """Return predicted means and totals of the whole and of regions, or of one region."""
+    columns = (
+        Column("variable", "text"),
+        Column("region", "name"),
+        Column("mean"),
+        Column("std", about="Std of the mean with the fitted correlation and corrected for mean z²"),
+        Column("std if independent", about="Std of the mean if errors of pixels were independent"),
+        Column("total"),
+        Column("unit", "text"),
+        Column("independent pixels", about="Number of independent pixels whose mean would be as certain"),
+        Column("observed error", about="Predicted minus true mean of the pixels with truth"),
+    )
+    shown = {*content.regions, "all"} if region is None else {region}
+    groups = {}
+    for variable in content.variables:
+        rows = [row for row in _own(content.areas, variable) if row["name"] in shown]
+        groups[variable.name] = aligned(columns, [_cells(variable, row) for row in rows])
+    return Sheet("areas" if region is None else "area", _caption(content, shown), columns, groups, AREAS)
+
+
+def _caption(content: ReportContent, shown: set[str]) -> str:
+    rows = [row for row in content.areas if row["name"] in shown]
+    levels = sorted({100 * row["ci_level"] for row in rows if row.get("ci_level") is not None})
+    said = f"Under the mean and the total: intervals of {levels[0]:g} %. " if levels else ""
+    reasons = sorted({row["ci_method"] for row in rows if row.get("ci_low") is None})
+    why = f" {DASH}: no interval ({'; '.join(reasons)})." if reasons else ""
+    return f"{said}Pixels without truth are not part of these areas.{why}"
+
+
+def _cells(variable: Variable, row: Row) -> list[Cell]:
+    units = f"{variable.name} ({variable.units})" if variable.units else variable.name
+    return [
+        Cell(units),
+        Cell(row["name"]),
+        _with_interval(row["mean"], row.get("ci_low"), row.get("ci_high")),
+        _number(row["std"]),
+        _number(row["std_independent"]),
+        *_total(row),
+        _number(row["n_independent"]),
+        _number(row["mean_error"]),
+    ]
+
+
+def _total(row: Row) -> list[Cell]:
+    """Return the total and its unit; empty where a sum over an area has no meaning, as of a share of clay."""
+    units = row.get("total_units", "")
+    if row.get("total") is None or units.endswith("m2"):
+        return [Cell(""), Cell("")]
+    return [_with_interval(row["total"], row.get("total_low"), row.get("total_high")), Cell(units)]
+
+
+def _with_interval(value: float | None, low: float | None, high: float | None) -> Cell:
+    under = DASH if low is None or high is None else true_minus(f"{for_people(low)}\u00a0to\u00a0{for_people(high)}")
+    return _number(value)._replace(under=under)
+
+
+def _number(value: float | None) -> Cell:
+    return Cell(DASH) if value is None else Cell(true_minus(for_people(value)), number=repr(value))
+
+
+def _own(rows: Sequence[Row], variable: Variable) -> list[Row]:
+    return [row for row in rows if (row["variable"], row["model"]) == (variable.variable, variable.model)]
+
+
+def _length(metres: float) -> str:
+    return f"{for_people(metres / KILOMETRE)} km" if metres >= KILOMETRE else f"{for_people(metres)} m"
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.0f} %"

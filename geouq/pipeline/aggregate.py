@@ -1,0 +1,152 @@
+"""Means and totals of the regions of a map without truth, with the correlation of errors of an evaluation."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+
+from geouq.aggregates import AreaMean, Areas, KnownCorrelation, area_rows, means_of_areas, read_correlations
+from geouq.config import Configuration, load_predictions
+from geouq.core.errors import ConfigError
+from geouq.core.failures import Failure
+from geouq.core.wording import for_people, true_minus
+from geouq.pipeline.data import DEFAULTS, Job, Options
+from geouq.pipeline.prepare import prepare, working
+from geouq.pipeline.stages import Inspected, Swept
+from geouq.pipeline.sweep import save, sweep
+from geouq.runs.progress import Reporter
+from geouq.runs.store import SavedFiles, unidentified
+from geouq.tables.columns import COLUMNS
+from geouq.tables.rows import Table, by_model, write_csv
+
+LEVEL = 0.9
+FOLDER = "aggregate"  # in that of the run
+FILE = "tables/error_correlation.json"
+NO_CORRELATION = (
+    "no evaluation tells how errors are correlated, so that only the std with independent and with fully correlated "
+    "errors are given; run geouq run with truth first, or give --correlation"
+)
+
+
+@dataclass(frozen=True)
+class AreaTotals:
+    """Means and totals of a map without truth.
+
+    Parameters
+    ----------
+    folder : Path
+        Written to.
+    areas : Table
+        Rows of areas.csv.
+    notes : tuple of str
+        What the user should know.
+    failures : tuple of Failure
+        Tiles that are missing.
+    """
+
+    folder: Path
+    areas: Table
+    notes: tuple[str, ...]
+    failures: tuple[Failure, ...]
+
+    def lines(self) -> Iterator[str]:
+        """Yield a line for each variable: the mean of the whole and its interval."""
+        for row in self.areas.rows:
+            if row["level"] == "all":
+                name = f"{row['variable']} ({row['model']})" if row["model"] else row["variable"]
+                yield f"{name}: mean {_with_interval(row)}"
+
+
+def _with_interval(row: Mapping[str, object]) -> str:
+    mean, low, high = (row.get(name) for name in ("mean", "ci_low", "ci_high"))
+    said = true_minus(for_people(float(str(mean)))) + (f" {row['units']}" if row["units"] != "1" else "")
+    if low is None or high is None:
+        return f"{said}; no interval: {row['ci_method']}"
+    limits = " to ".join(true_minus(for_people(float(str(end)))) for end in (low, high))
+    return f"{said} ({limits})"
+
+
+def aggregate(
+    experiment: Configuration,
+    options: Options = DEFAULTS,
+    correlation: Path | None = None,
+    reporter: Reporter | None = None,
+) -> AreaTotals:
+    """Return predicted means and totals of the whole and of all regions of a map; no truth is read.
+
+    Parameters
+    ----------
+    experiment : path, mapping or Experiment
+        What `geouq run` takes; `truth` may be missing, and is not read.
+    options : Options
+        How to carry it out. `out` is the folder to write to; by default `aggregate` in the folder of the results.
+    correlation : path, optional
+        The folder of a run with truth, or its error_correlation.json. By default the run of this configuration.
+    reporter : Reporter, optional
+        Receives the progress.
+
+    Returns
+    -------
+    AreaTotals
+        The rows of areas.csv, and the folder in which it is.
+
+    Raises
+    ------
+    ConfigError
+        If the configuration is wrong, or `correlation` holds none or lacks a variable.
+    """
+    predictions = load_predictions(experiment)
+    known = _correlations(predictions.output_directory, correlation)
+    folder = Path(options.out) if options.out else predictions.output_directory / FOLDER
+    job = prepare(predictions, replace(options, out=folder), reporter)
+    if known:
+        _require(known, [variable.name for variable in job.tiles[0].variables] if job.tiles else [], correlation)
+    swept = _swept(job)
+    table = _table(swept, known)
+    write_csv(table, folder / "tables" / "areas.csv")
+    return AreaTotals(folder, table, () if known else (NO_CORRELATION,), swept.record.failures)
+
+
+def _correlations(results: Path, given: Path | None) -> dict[str, KnownCorrelation]:
+    """Return the correlation of each variable; empty if none is given and there is no run."""
+    path = results if given is None else given
+    path = path / FILE if path.is_dir() else path
+    if given is None and not path.is_file():
+        return {}
+    return read_correlations(path)
+
+
+def _require(known: Mapping[str, KnownCorrelation], variables: list[str], given: Path | None) -> None:
+    if missing := [name for name in variables if name not in known]:
+        where = given or "the run of this configuration"
+        raise ConfigError(f"{where} has no correlation of {', '.join(missing)}; it has {', '.join(known)}")
+
+
+def _swept(job: Job) -> Swept:
+    """Return the swept tiles; those whose summaries are saved are not read again."""
+    saved = SavedFiles(job.folder)
+    waiting = tuple(
+        tile for tile in job.tiles if job.options.fresh or unidentified(tile) or not saved.is_valid(tile, job.settings)
+    )
+    with working(job) as workers:
+        swept = sweep(Inspected(job, waiting, (), (), ()), workers)
+        save(swept, workers)
+    return swept
+
+
+def _table(swept: Swept, known: Mapping[str, KnownCorrelation]) -> Table:
+    summaries, variables = swept.summaries, swept.record.variables
+    areas = Areas(summaries, tuple(summaries.places()), swept.experiment.tile_lists, summaries.zones())
+    level = swept.experiment.aggregates.level if swept.experiment.aggregates else LEVEL
+    means = partial(means_of_areas, areas, level=level)
+    rows = [
+        row
+        for variable in variables
+        for row in area_rows(_without_errors(means(variable.name, known.get(variable.name))), variable)
+    ]
+    return by_model(Table(COLUMNS["areas"], rows), variables, "")
+
+
+def _without_errors(means: Mapping[str, AreaMean]) -> dict[str, AreaMean]:
+    """Return the means without observed errors: there is no truth."""
+    return {name: replace(mean, error=float("nan")) for name, mean in means.items()}

@@ -1,0 +1,66 @@
+"""Cells of simulated maps, and dense sums over all pairs of their pixels."""
+
+import numpy as np
+from affine import Affine
+from rasterio.crs import CRS
+from simulated.fields import gaussian_field
+
+from geouq.aggregates.cells import AreaCells
+from geouq.core.grid import Grid
+from geouq.summary import TilePlace
+
+SIDE, PIXELS = 100.0, 4  # metres of a cell, pixels along it
+UTM = CRS.from_epsg(32633).to_wkt()
+TILES, CELLS = (2, 3), 16
+
+
+def cells_of(z, std, weight=None, tiles=(1, 1)):
+    """Cells of a map of z, std and weights, cut into tiles; pixels with NaN do not count."""
+    rows, columns = (length // PIXELS for length in z.shape)
+    a = np.where(np.isfinite(z), 1.0 if weight is None else weight, 0.0)
+    z, std = np.where(a > 0, z, 0.0), np.broadcast_to(std, z.shape)
+
+    def sums(values):
+        return values.reshape(rows, PIXELS, columns, PIXELS).sum((1, 3)).ravel()
+
+    row, column = np.mgrid[:rows, :columns].reshape(2, -1)
+    high, wide = rows // tiles[0], columns // tiles[1]
+    position = np.column_stack([column * SIDE, -row * SIDE, 0.0 * row])
+    n = sums(1.0 * (a > 0))
+    cells = AreaCells(
+        row // high * tiles[1] + column // wide,
+        row % high,
+        column % wide,
+        position,
+        n,
+        sums(a),
+        n * (SIDE / PIXELS) ** 2,
+        sums(10 * a),
+        sums(-a * z * std),
+        sums(a * std),
+        sums(a**2 * std**2),
+        sums(a * z),
+        sums(a**2 * z**2),
+        sums(a**2),
+    )
+    chosen = cells.n > 0
+    order = np.lexsort((cells.column, cells.row, cells.tile))
+    return cells.some(order[chosen[order]])
+
+
+def mixed(rng, shape, *parts):
+    """Errors of which a share of the variance has a range in cells, for each part; the rest is independent."""
+    own = 1 - sum(share for share, _ in parts)
+    fields = [np.sqrt(share) * gaussian_field(rng, shape, reach * PIXELS, "exp") for share, reach in parts]
+    return np.sqrt(own) * rng.standard_normal(shape) + sum(fields)
+
+
+def places():
+    """Places of the tiles that `cells_of` cuts a map into."""
+    side = SIDE / PIXELS
+    grids = [
+        Grid((CELLS * PIXELS,) * 2, Affine(side, 0, column * CELLS * SIDE, 0, -side, -row * CELLS * SIDE), UTM)
+        for row in range(TILES[0])
+        for column in range(TILES[1])
+    ]
+    return [TilePlace(f"{number}", grid, PIXELS) for number, grid in enumerate(grids)]

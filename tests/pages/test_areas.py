@@ -1,0 +1,97 @@
+"""The page says what the means of areas may be off by, and claims no more than the numbers."""
+
+import pytest
+from report_content import HOSTILE, content
+
+from geouq.pages import write_report
+from geouq.pages.areas import area_diagrams, area_sentences, areas_sheet
+
+VARIABLE = {"variable": "P95", "model": ""}
+
+
+def scale(metric, value, low, high, side=1, metres=31500.0):
+    return VARIABLE | {
+        "kind": "block", "side_cells": side, "side_metres": metres, "n_areas": 90, "metric": f"aggregate_{metric}",
+        "value": value, "ci_low": low, "ci_high": high, "ci_method": "jackknife",
+    }  # fmt: skip
+
+
+CORRELATED = [
+    scale("zms_independent", 961.0, 500.0, 1700.0),
+    scale("coverage_independent_90", 0.05, 0.03, 0.08),
+    scale("coverage_full_90", 0.9, 0.8, 0.95),
+    scale("coverage_calibrated_90", 0.9, 0.82, 0.94),
+]
+AREA = VARIABLE | {
+    "level": "all", "name": "all", "units": "Mg/ha", "mean": 200.0, "ci_low": None, "ci_high": None, "ci_level": None,
+    "ci_method": "errors are correlated over too much of the map: fewer than 5 degrees of freedom", "std": 16.9,
+    "std_independent": 0.08, "std_fitted": 12.0, "std_full": 64.0, "freedom": 4.8, "n": 10, "n_independent": 34.1,
+    "mean_error": -11.8, "area": 1e12, "total": 1.94e10, "total_units": "Mg",
+}  # fmt: skip
+
+
+def test_correlated_errors_are_named_with_their_factor_and_the_remedy():
+    said = area_sentences(content(aggregates=CORRELATED))
+
+    first, second = said[0].split(". ")
+    assert first == "P95: for areas of 31.5 km use the fitted correlation"
+    assert "the std of a mean is 31 times too small, and 90 % intervals cover 5 %" in second
+    assert second.endswith("with the fitted correlation and corrected std they cover 90 %.")
+
+
+def test_no_claim_is_made_where_the_interval_holds_one():
+    rows = [scale("zms_independent", 1.2, 0.8, 1.7), *CORRELATED[1:]]
+
+    said = area_sentences(content(aggregates=rows))
+
+    assert "no sign that pixels of areas of 31.5 km share errors" in said[0]
+    assert "too small" not in said[0]
+
+
+@pytest.mark.parametrize("rows", [[], CORRELATED[:1]])
+def test_nothing_is_said_without_numbers(rows):
+    assert area_sentences(content(aggregates=rows)) == []
+
+
+def test_the_table_has_a_dash_for_a_missing_interval_and_the_reason_once():
+    sheet = areas_sheet(content(areas=[AREA, AREA | {"name": HOSTILE, "level": "region"}]))
+
+    assert sheet.rows[0][2].under == sheet.rows[0][5].under == "–"  # noqa: RUF001  as on the page
+    assert sheet.caption.count("fewer than 5 degrees of freedom") == 1
+
+
+def test_intervals_stand_under_mean_and_total():
+    own = AREA | {"ci_low": 170.0, "ci_high": 230.0, "ci_level": 0.9, "total_low": 1.6e10, "total_high": 2.2e10}
+
+    row = areas_sheet(content(areas=[own])).rows[0]
+
+    assert row[2].under == "170\u00a0to\u00a0230"
+    assert "1.6e+10" in row[5].under
+    assert row[6].text == "Mg"
+
+
+def test_what_has_no_meaning_as_a_total_has_none():
+    row = areas_sheet(content(areas=[AREA | {"total_units": "g/kg m2"}])).rows[0]
+
+    assert row[5].text == row[6].text == ""
+
+
+def test_diagrams_show_every_model_and_both_kinds_of_pairs():
+    pairs = [
+        VARIABLE | {"same_tile": same, "distance": metres, "correlation": 0.4, "fitted": 0.38, "standard_error": 0.1}
+        for same in ("yes", "no")
+        for metres in (3e4, 6e4, 1e5)
+    ]
+    blocks = CORRELATED + [row | {"side_cells": 2, "side_metres": 63000.0} for row in CORRELATED]
+
+    [drawn] = area_diagrams(content(aggregates=blocks, error_correlogram=pairs), 12)
+
+    assert drawn.scales.count('class="dots') == 3
+    assert drawn.correlation.count('class="dots') == 2
+    assert "Coverage of 90 % intervals of means of P95" in drawn.scales
+
+
+def test_without_areas_there_is_no_section(tmp_path):
+    write_report(content(), tmp_path)
+
+    assert 'id="areas"' not in (tmp_path / "index.html").read_text(encoding="utf-8")

@@ -1,0 +1,201 @@
+"""Means and totals of a map without truth are those of all its predictions, with the correlation of an evaluation."""
+
+import csv
+import json
+
+import numpy as np
+import pytest
+import rasterio
+from area_maps import CLASSES, SHAPE, TILES, write
+from landscape import write_raster
+
+import geouq
+from geouq.aggregates.correlation import CorrelationModel
+from geouq.aggregates.known import KnownCorrelation, read_correlations
+from geouq.core.errors import ConfigError
+
+
+def rows_of(folder):
+    with (folder / "tables/areas.csv").open(encoding="utf-8") as file:
+        return {row["name"]: row for row in csv.DictReader(file)}
+
+
+def without_truth(config, more=""):
+    """The same configuration without a truth."""
+    text = config.read_text(encoding="utf-8").replace("  truth: truth/{tile}.tif\n", "")
+    alone = config.with_name("alone.yaml")
+    alone.write_text(text + more, encoding="utf-8")
+    return alone
+
+
+def predicted(folder, tiles=TILES, chosen=None):
+    """Mean and std of all predicted pixels."""
+    found = []
+    for name in tiles:
+        mean, std, classes = (rasterio.open(folder / f"{of}/{name}.tif").read(1) for of in ("mean", "std", "classes"))
+        own = np.isfinite(mean) & ((classes == chosen) if chosen else True)
+        found.append(np.stack([mean[own], std[own]]).astype(float))
+    return np.concatenate(found, axis=1)
+
+
+def with_predictions_everywhere(folder):
+    """Give a mean to all pixels; a tenth has no truth."""
+    for number, name in enumerate(TILES):
+        rng = np.random.default_rng(number)
+        with rasterio.open(folder / f"mean/{name}.tif", "r+") as file:
+            mean = file.read(1)
+            file.write(np.where(np.isnan(mean), rng.normal(100, 10, SHAPE), mean).astype(np.float32), 1)
+
+
+def test_all_predictions_count_also_where_there_is_no_truth(geouq, tmp_path):
+    config = write(tmp_path, CLASSES)
+    with_predictions_everywhere(tmp_path)
+    assert geouq("run", config, "--quiet").exit_code == 0
+
+    done = geouq("aggregate", without_truth(config), "--quiet")
+
+    assert done.exit_code == 0, done.output
+    rows = rows_of(tmp_path / "results/small/aggregate")
+    each = {"all": (), "west": (("a1", "b1"),), "forest": (TILES, 1)}
+    assert rows.keys() == each.keys()
+    for name, chosen in each.items():
+        mean, std = predicted(tmp_path, *chosen)
+        assert int(rows[name]["n"]) == len(mean)
+        assert float(rows[name]["mean"]) == pytest.approx(mean.mean(), rel=1e-12)
+        assert float(rows[name]["total"]) == pytest.approx(mean.sum() / 100, rel=1e-12)
+        assert float(rows[name]["std_full"]) == pytest.approx(std.mean(), rel=1e-12)
+        assert float(rows[name]["ci_low"]) < float(rows[name]["mean"]) < float(rows[name]["ci_high"])
+        assert rows[name]["mean_error"] == ""
+    assert int(rows["all"]["n"]) == 6 * SHAPE[0] * SHAPE[1]
+
+
+def test_where_truth_is_everywhere_the_numbers_are_those_of_the_evaluation(geouq, tmp_path):
+    config = write(tmp_path, CLASSES, gaps=0.0)
+    assert geouq("run", config, "--quiet").exit_code == 0
+
+    assert geouq("aggregate", config, "--quiet").exit_code == 0
+
+    evaluated, alone = rows_of(tmp_path / "results/small"), rows_of(tmp_path / "results/small/aggregate")
+    for name, row in evaluated.items():
+        for column in ("mean", "std", "std_independent", "std_fitted", "std_full", "ci_low", "total_high", "freedom"):
+            assert float(alone[name][column]) == pytest.approx(float(row[column]), rel=1e-9), (name, column)
+
+
+def test_without_an_evaluation_only_the_bounds_are_given(geouq, tmp_path):
+    done = geouq("aggregate", without_truth(write(tmp_path)), "--quiet")
+
+    assert done.exit_code == 0
+    assert "note: no evaluation tells how errors are correlated" in done.stderr
+    row = rows_of(tmp_path / "results/small/aggregate")["all"]
+    assert row["std"] == row["ci_low"] == row["std_fitted"] == ""
+    assert float(row["std_independent"]) < float(row["std_full"])
+    assert row["ci_method"] == "no evaluation tells how errors are correlated"
+
+
+def test_a_second_call_reads_no_pixel(geouq, tmp_path):
+    config = without_truth(write(tmp_path))
+    geouq("aggregate", config, "--quiet")
+    first = (tmp_path / "results/small/aggregate/tables/areas.csv").read_bytes()
+
+    again = geouq("aggregate", config)
+
+    assert "6 of 6 tiles are summarised already" in again.stderr
+    assert (tmp_path / "results/small/aggregate/tables/areas.csv").read_bytes() == first
+
+
+def test_the_run_of_another_folder_gives_the_correlation(geouq, tmp_path):
+    config = write(tmp_path)
+    assert geouq("run", config, "--quiet", "--out", tmp_path / "elsewhere").exit_code == 0
+
+    done = geouq("aggregate", without_truth(config), "--quiet", "--correlation", tmp_path / "elsewhere")
+
+    assert done.exit_code == 0
+    assert rows_of(tmp_path / "results/small/aggregate")["all"]["ci_method"] == "student"
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        (None, "No such file or directory"),
+        ("[1, 2]", "is no file of correlations of errors; give tables/error_correlation.json of a run"),
+        ('{"height": {"sills": [2]}}', "is no file of correlations of errors"),
+        ("not json", "is no file of correlations of errors"),
+    ],
+)
+def test_a_wrong_file_of_correlations_is_named(geouq, tmp_path, text, said):
+    path = tmp_path / "model.json"
+    if text is not None:
+        path.write_text(text, encoding="utf-8")
+
+    done = geouq("aggregate", without_truth(write(tmp_path)), "--correlation", path)
+
+    assert done.exit_code == 2
+    assert f"{path}" in done.stderr
+    assert said in done.stderr
+
+
+def test_a_variable_without_a_correlation_is_named(geouq, tmp_path):
+    config = write(tmp_path)
+    assert geouq("run", config, "--quiet").exit_code == 0
+    other = without_truth(config)
+    other.write_text(other.read_text(encoding="utf-8").replace("height:", "volume:"), encoding="utf-8")
+
+    done = geouq("aggregate", other, "--correlation", tmp_path / "results/small")
+
+    assert done.exit_code == 2
+    assert "has no correlation of volume; it has height" in done.stderr
+
+
+def test_a_run_still_needs_the_truth(geouq, tmp_path):
+    done = geouq("run", without_truth(write(tmp_path)))
+
+    assert done.exit_code == 2
+    assert "missing key 'truth'" in done.stderr
+
+
+def test_an_ensemble_has_no_means_of_areas_here(geouq, tmp_path):
+    config = write(tmp_path)
+    config.write_text(
+        "version: 1\nname: small\ndata:\n  members: members/{tile}_{member}.tif\nvariables: [height]\n",
+        encoding="utf-8",
+    )
+
+    done = geouq("aggregate", config)
+
+    assert done.exit_code == 2
+    assert "has no means of areas here" in done.stderr
+
+
+def test_bands_of_the_truth_are_forgotten_with_it(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    values = np.random.default_rng(0).uniform(1, 2, (3, 32, 32)).astype(np.float32)
+    write_raster(tmp_path / "stack/a.tif", values)
+    data = {"mean": "stack/{tile}.tif", "std": "stack/{tile}.tif", "truth": "lost/{tile}.tif"}
+    bands = {"height": {"mean": 3, "std": 1, "truth": 2, "truth_std": 2}}
+
+    found = geouq.aggregate({"version": 1, "name": "stacked", "data": data, "variables": bands})
+
+    assert next(iter(found.areas.rows))["mean"] == pytest.approx(values[2].astype(float).mean())
+
+
+def test_a_correlation_is_the_same_from_its_file(tmp_path):
+    model = CorrelationModel((0.4, 0.1), (500.0, 9000.0), 0.05, 0.2, 0.6, 160.0, 1.4)
+    known = KnownCorrelation(model, (model, model), (40.0, 3.0), 12.0)
+    path = tmp_path / "model.json"
+    path.write_text(json.dumps({"height": known.as_json()}), encoding="utf-8")
+
+    assert read_correlations(path) == {"height": known}
+
+
+@pytest.mark.parametrize("change", [{"nugget": 0}, {"ranges": [-1.0]}, {"sills": [1.5]}, {"zms": 0}, {"tiles": None}])
+def test_a_damaged_correlation_is_refused(tmp_path, change):
+    model = CorrelationModel((0.4,), (500.0,), 0.05, 0.2, 0.6, 160.0, 1.4)
+    plain = KnownCorrelation(model, (model,), (40.0,), 12.0).as_json() | change
+    path = tmp_path / "model.json"
+    path.write_text(json.dumps({"height": plain}), encoding="utf-8")
+
+    if change == {"nugget": 0}:  # follows from the others
+        assert read_correlations(path)["height"].model.nugget == pytest.approx(0.35)
+    else:
+        with pytest.raises(ConfigError, match="is no file of correlations"):
+            read_correlations(path)
