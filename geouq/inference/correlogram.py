@@ -93,7 +93,9 @@ def _box(present: NDArray[np.bool_]) -> tuple[slice, ...]:
 
 
 @compiled_for("f8[:,:,::1], b1[:,::1], i8, f8[:,:,::1], i8[:,::1]")
-def _add_products(residuals: Floats, present: NDArray[np.bool_], longest: int, products: Floats, pairs: Ints) -> None:
+def _add_products(  # noqa: C901  a loop over lags, cells and residuals, in compiled code
+    residuals: Floats, present: NDArray[np.bool_], longest: int, products: Floats, pairs: Ints
+) -> None:
     """Add products of pairs of cells by rows down and columns across, products (3, down, across), pairs alike.
 
     residuals : float64 (3, rows, columns), 0 where no cell is present. Distances across are the lanes of the innermost
