@@ -18,6 +18,8 @@ PACKAGE = Path(package.__file__).parent
 # names that are also those of figures, layers, metrics or sums
 NOUNS = {"mean", "std"}
 OTHER_NOUNS = {
+    "aggregates/blocks.py": {"error", "std"},
+    "aggregates/cells.py": {"error", "std", "z"},
     "api/pixel_scores.py": {"mean", "std"},
     "classes.py": {"brier", "confidence"},
     "config/layer_bands.py": {"mean", "std"},
@@ -30,6 +32,7 @@ OTHER_NOUNS = {
     **dict.fromkeys(
         (f"starting/{name}.py" for name in ("bands", "file_per_layer", "stored", "uncertainty", "words")), NOUNS
     ),
+    "tables/columns.py": {"error", "mean", "std"},
     "summary/moments.py": {"abs_error", "crps", "error", "nll", "pit", "std", "z"},
 }
 MAPS = SHORT.replace("maps: none", "maps: [z_squared]")

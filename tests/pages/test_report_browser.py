@@ -892,11 +892,11 @@ def test_without_javascript_the_text_the_scorecard_and_the_small_multiples_remai
 
     assert page.locator("#verdict .sentence").inner_text()
     # reliability, calibration, PIT, coverage by truth and std of two variables in the whole and a region
-    assert page.locator(".multiples svg").count() == 20
-    assert page.locator(".multiples svg:visible").count() == 4
+    assert page.locator("#multiples svg").count() == 20
+    assert page.locator("#multiples svg:visible").count() == 4
     for name, in_view in (("calibration", "Calibration, height, all"), ("std", "Predicted std, height, all")):
         page.locator(f"label[for=diagram-{name}]").click()
-        assert page.locator(".multiples svg:visible").count() == 4
+        assert page.locator("#multiples svg:visible").count() == 4
         assert page.get_by_role("img", name=in_view).is_visible()
     assert page.locator(".card .t-coverage").first.is_visible()
     page.locator("label[for=tab-spread]").click()
@@ -1496,7 +1496,7 @@ def test_a_region_page_compares_each_variable_with_the_whole_and_shows_its_worst
     lines = page.locator("#verdict li").all_inner_texts()
     assert len(lines) == 2
     assert all("the whole: " in line for line in lines)
-    assert page.locator(".multiples svg").count() == 10  # reliability, calibration, PIT, coverage by truth and std of 2
+    assert page.locator("#multiples svg").count() == 10  # reliability, calibration, PIT, coverage by truth and std of 2
 
     worst = page.locator("#worst tbody tr").nth(0)
     tile = worst.locator("th").inner_text()
