@@ -21,7 +21,7 @@ TEXT = (
 # words that are also names of layers, of maps of pixels, of sums, of parts of a verdict, or of settings; the names
 # that a configuration may ask a map of cells for stand in config/values.py
 OTHER_NOUNS = {
-    **dict.fromkeys((f"aggregates/{name}.py" for name in ("correlation", "known", "parameters")), {"zms"}),
+    **{f"aggregates/{name}.py": {"zms"} for name in ("correlation", "known", "parameters")},
     "aggregates/scales.py": {"coverage"},
     "classes.py": None,
     "ensemble.py": None,
