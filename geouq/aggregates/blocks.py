@@ -87,9 +87,9 @@ def block_means(correlation: ErrorCorrelation, places: Sequence[TilePlace], side
     """
     frame = common_frame([place.grid.crs for place in places])
     parts = [
-        _of_row(correlation, chosen, _Lattice(place, side, frame))
+        _means(correlation, chosen, _Lattice(place, side, frame))
         for tile, place in enumerate(places)
-        for chosen in _rows(correlation.cells, tile, side)
+        for chosen in _rows(correlation.cells, tile, side if frame is None else place.cell_grid.shape[0])
     ]
     return BlockMeans.joined([_none(), *parts])
 
@@ -128,19 +128,20 @@ class _Lattice:
     frame: str | None
 
 
-def _rows(cells: AreaCells, tile: int, side: int) -> Iterator[Ints]:
-    """Yield the numbers of the cells of each row of blocks of a tile."""
+def _rows(cells: AreaCells, tile: int, height: int) -> Iterator[Ints]:
+    """Yield the numbers of the cells in rows of a tile that have the same distances; on the sphere, these are few."""
     own = np.flatnonzero(cells.tile == tile)
-    row = cells.row[own] // side
+    row = cells.row[own] // height
     for number in np.unique(row):
         yield own[row == number]
 
 
-def _of_row(correlation: ErrorCorrelation, chosen: Ints, lattice: _Lattice) -> BlockMeans:
-    """Return the blocks of one row of blocks, which the chosen cells are in."""
+def _means(correlation: ErrorCorrelation, chosen: Ints, lattice: _Lattice) -> BlockMeans:
+    """Return the means of the blocks that the chosen cells are in."""
     cells, fold, side, place = correlation.cells.some(chosen), correlation.fold[chosen], lattice.side, lattice.place
-    count = -(-place.cell_grid.shape[1] // side)
-    block = cells.column // side
+    across, top = -(-place.cell_grid.shape[1] // side), cells.row.min() // side
+    block = (cells.row // side - top) * across + cells.column // side
+    count = int(block.max()) + 1
     first, last = np.full(count, correlation.folds), np.full(count, -1)
     np.minimum.at(first, block, fold)
     np.maximum.at(last, block, fold)
@@ -152,7 +153,7 @@ def _of_row(correlation: ErrorCorrelation, chosen: Ints, lattice: _Lattice) -> B
     if not wanted.any():
         return _none()
     models = [correlation.without([own]) for own in range(correlation.folds)]
-    steps = _steps(place.cell_grid, int(cells.row[0]) // side * side + side // 2, lattice.frame)
+    steps = _steps(place.cell_grid, int(top) * side + side // 2, lattice.frame)
     weight, fold = sums["weight"][wanted], first[wanted]
     fitted = _variances(grids["std"][wanted], grids["variance"][wanted], fold, models, steps) / weight**2
     independent, full = sums["variance"][wanted] / weight**2, (sums["std"][wanted] / weight) ** 2

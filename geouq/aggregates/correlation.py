@@ -21,7 +21,7 @@ SHORTEST = 0.3  # sides of a cell
 CONSTANT, TILE = 0, 1  # columns of the fit; those of the ranges follow
 SAME_SIDE = 0.01
 ROUNDING = 1e-10
-LARGEST_CONDITION = 1e12  # of normal equations that can be solved
+LEAST_UNLIKE = 1e-12  # determinant of the correlations of columns, below which they cannot be told apart
 BETTER = 0.85  # of the misfit with one range, below which two are taken
 
 
@@ -221,11 +221,14 @@ class _Fits:
 def _solved(gram: Floats, target: Floats, *, bounded: bool) -> Floats:
     """Return the solutions of the normal equations, with a sum of 1 where they are bounded; NaN where there is none."""
     count, size = target.shape
+    scale = np.sqrt(np.diagonal(gram, axis1=1, axis2=2))
+    with np.errstate(invalid="ignore", divide="ignore"):
+        alike = np.linalg.det(gram / (scale[:, :, np.newaxis] * scale[:, np.newaxis]))
+    singular = ~(alike > LEAST_UNLIKE)
     if bounded:
         gram = np.pad(gram, ((0, 0), (0, 1), (0, 1)), constant_values=1.0)
         gram[:, -1, -1] = 0.0
         target = np.pad(target, ((0, 0), (0, 1)), constant_values=1.0)
-    singular = np.linalg.cond(gram) > LARGEST_CONDITION
     gram[singular] = np.eye(gram.shape[-1])
     solved = np.linalg.solve(gram, target[..., np.newaxis])[..., 0]
     solved[singular] = np.nan

@@ -48,7 +48,7 @@ def test_a_server_never_has_more_requests_at_once_than_allowed(far, tmp_path, li
 
     assert limited["most"] == limit
     assert free["most"] > 2 * limit
-    assert limited["GET"] >= free["GET"]  # a HEAD is saved where another thread has just opened the file
+    assert limited["GET"] == free["GET"]  # GDAL saves some HEAD, where another thread has just opened the file
     assert min(total(limited), total(free)) > 9 * len(TILES)
     assert table.read_bytes() == other.read_bytes()
 
