@@ -428,7 +428,7 @@ def recalibrate(
     help="Folder of a run with truth, or its error_correlation.json; default: the run of CONFIG.",
 )
 @click.option(
-    "--out", type=_Folder(path_type=Path), help="Folder to write to; default: the folder aggregate in that of the run."
+    "--out", type=_Folder(path_type=Path), help="Folder to write to; default: the subfolder aggregate of the results."
 )
 @click.option(
     "--workers",

@@ -10,7 +10,7 @@ CLASSES = "regions:\n  west: [a1, b1]\n  cover: {classes: 'classes/{tile}.tif', 
 
 
 def write(folder, text="", crs="EPSG:32633", transform=NORTH_UP, gaps=0.1):
-    """Six tiles of one variable, whose errors share a part in squares of 8 pixels; their configuration."""
+    """Write six tiles of a variable whose errors share a part in squares of 8 pixels; their configuration."""
     rng = np.random.default_rng(0)
     for number, name in enumerate(TILES):
         std, truth = rng.uniform(1, 3, SHAPE), rng.normal(100, 10, SHAPE)

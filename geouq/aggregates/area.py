@@ -23,7 +23,7 @@ FINE = 48  # classes for each doubling of the distance, of larger areas
 
 @dataclass(frozen=True)
 class AreaPairs:
-    """What the variance of the mean of an area follows from, under any model.
+    """Sums that give the variance of the mean of an area under any model.
 
     Parameters
     ----------
@@ -51,7 +51,7 @@ class AreaPairs:
 
     @classmethod
     def of(cls, cells: AreaCells, side: float) -> Self:
-        """Return those of an area."""
+        """Return the pairs of the cells of an area."""
         distance, mass = _pairs(cells.position, cells.std, side)
         within, own = float((cells.std**2 - cells.variance).sum()), float(cells.variance.sum())
         of_tiles = float((np.bincount(cells.tile, cells.std) ** 2).sum() - (cells.std**2).sum())
@@ -122,7 +122,7 @@ class Certainty:
     @classmethod
     @lru_cache(maxsize=8)
     def of(cls, correlation: ErrorCorrelation) -> Self:
-        """Return that of the map whose correlation was estimated."""
+        """Return the certainty of the map on which a correlation was estimated."""
         cells = correlation.cells
         distance, mass = _pairs(cells.position, cells.weight, correlation.side)
         of_tiles = np.bincount(cells.tile, cells.weight)

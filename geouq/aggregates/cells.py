@@ -23,7 +23,7 @@ MomentsOf = Callable[[int], tuple[Ints, Moments]]
 
 @dataclass(frozen=True)
 class AreaCells:
-    """Sums of the cells with valid pixels of one variable; all arrays have a place for each cell.
+    """Sums of the cells of a variable that have valid pixels; each array has an element for each cell.
 
     Parameters
     ----------

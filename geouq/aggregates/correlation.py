@@ -21,7 +21,7 @@ SHORTEST = 0.3  # sides of a cell
 CONSTANT, TILE = 0, 1  # columns of the fit; those of the ranges follow
 SAME_SIDE = 0.01
 ROUNDING = 1e-10
-LEAST_UNLIKE = 1e-12  # determinant of the correlations of columns, below which they cannot be told apart
+LEAST_UNLIKE = 1e-12  # determinant of the correlations of columns, below which they are treated as equal
 BETTER = 0.85  # of the misfit with one range, below which two are taken
 
 
@@ -177,7 +177,7 @@ class _Fit:
 
 @dataclass(frozen=True)
 class _Fits:
-    """The normal equations of all columns, of which the first is the constant."""
+    """The normal equations of all columns; the first column is the constant."""
 
     gram: Floats
     target: Floats

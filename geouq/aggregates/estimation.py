@@ -18,7 +18,7 @@ Bools = NDArray[np.bool_]
 FEWEST_FOLDS = 4
 FEWEST_CELLS = 30
 FEWEST_TILES, MOST_TILES = 5, 1000  # in which errors that a tile has in common are looked for
-STEPS = 8  # classes of one cell's width, then of growing width
+STEPS = 8  # classes as wide as a cell; the next ones grow
 GROWTH = 1.2
 
 
@@ -83,7 +83,7 @@ class ErrorCorrelation:
         return _model_without(self, frozenset(folds))
 
     def _correlogram(self, kept: Bools) -> Correlogram:
-        """Return the correlogram of some folds; its first class are pairs of pixels of one cell."""
+        """Return the correlogram of some folds; the first class holds pairs of pixels in the same cell."""
         own = self._within[kept].sum(0)
         products, distance, pairs = self.sums.of(kept)
         return Correlogram(

@@ -82,8 +82,8 @@ def area_mean(
 
     Notes
     -----
-    The interval is that of Student's distribution, as the correlation is estimated. There is none if the map has too
-    few independent parts to tell the variance of such a mean (less than 5 degrees of freedom).
+    The correlation is estimated, so the interval uses Student's distribution. With fewer than 5 degrees of freedom,
+    the map has too few independent parts to estimate the variance of such a mean, and there is no interval.
     """
     pairs = AreaPairs.of(cells, side)
     fitted = std = freedom = independent = np.nan

@@ -1,7 +1,7 @@
 """Sums over all pairs of cells by distance.
 
-Cells far from each other are taken together: their products are exact, and only the distance of such a pair is that of
-the centres of two squares. Sums of up to `FEW` squares take each pair of cells by itself.
+Distant cells are summed in squares. The products of all their pairs are exact; their distance is the distance of the
+centres of the squares. Up to `FEW` cells, each pair has its own distance.
 """
 
 from dataclasses import dataclass
@@ -66,7 +66,7 @@ class Labels:
 
 @dataclass(frozen=True)
 class Squares:
-    """Cells in the order of squares of space; those of square s, of one label, are start[s] to start[s + 1] - 1."""
+    """Cells in the order of squares of space; square s holds cells start[s] to start[s + 1] - 1, which share a label."""
 
     order: Ints
     start: Ints

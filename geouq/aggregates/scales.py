@@ -18,7 +18,7 @@ FEWEST_FOLDS = 3
 
 @dataclass(frozen=True)
 class ScaleNumber:
-    """A number of all areas of one size.
+    """A number of all areas of equal size.
 
     Parameters
     ----------
@@ -43,7 +43,7 @@ def numbers_of_scale(blocks: BlockMeans, levels: Sequence[float], interval: floa
     Parameters
     ----------
     blocks : BlockMeans
-        Means of areas of one size.
+        Means of areas of equal size.
     levels : sequence of float
         Of the intervals of the means whose coverage is given.
     interval : float

@@ -83,7 +83,7 @@ def load_experiment(experiment: Configuration, *, overrides: Mapping[str, Any] |
 
 
 def _read(experiment: Configuration, overrides: Mapping[str, Any] | None) -> tuple[Written, Path, list[Problem]]:
-    """Return what is written, in which file, and what is wrong with it as far as is known."""
+    """Return the written values, their file, and the problems that are found before validation."""
     if isinstance(experiment, Experiment):
         experiment = experiment.model_dump(mode="json", exclude_none=True)
     if isinstance(experiment, Mapping):
@@ -104,7 +104,7 @@ def _read(experiment: Configuration, overrides: Mapping[str, Any] | None) -> tup
 def _validated(
     root: Written, source: Path, problems: list[Problem], data: Mapping[str, Any] | None = None
 ) -> Experiment:
-    """Return the experiment; of the predictions alone, if `data` is what is written but for the truth."""
+    """Return the validated experiment; `data` replaces the written values, for an experiment without truth."""
     try:
         plain, alone = (root.plain(), False) if data is None else (data, True)
         context = {"source": source, "written": root, "predictions_alone": alone}
@@ -153,7 +153,7 @@ def _means(models: object) -> Iterator[object]:
 
 
 def _of_mean(settings: object) -> object:
-    """Return the settings of a variable with the band of the mean as that of the truth."""
+    """Return the settings of a variable, with the band of the mean for the truth."""
     if not isinstance(settings, Mapping):
         return settings
     kept = {key: value for key, value in settings.items() if not key.startswith("truth")}

@@ -193,8 +193,8 @@ class Experiment(Section):
         ),
     ] = Field(
         default=None,
-        description="names of the tiles; or where they come from: squares of one mosaic (`{grid: 4096}`), "
-        "polygons of one mosaic, items of STAC, or an index; default: all tiles that have every layer",
+        description="names of the tiles; or where they come from: squares of a mosaic (`{grid: 4096}`), "
+        "polygons of a mosaic, items of STAC, or an index; default: all tiles that have every layer",
     )
     regions: Regions = Field(
         default={},

@@ -45,7 +45,7 @@ class Tiles(Section):
 
 
 class MosaicTiles(Tiles):
-    """Parts of one mosaic."""
+    """Parts of a mosaic."""
 
 
 class TileCut(MosaicTiles):
@@ -66,7 +66,7 @@ class TileCut(MosaicTiles):
 
 
 class TilePolygons(MosaicTiles):
-    """One mosaic, of which the pixels in each polygon of a vector file are a tile."""
+    """A mosaic; the pixels in each polygon of a vector file are a tile."""
 
     polygons: Text = Field(
         description="vector file (GeoPackage, GeoJSON, Shapefile, FlatGeobuf) in any CRS, with the extra `polygons`. A "

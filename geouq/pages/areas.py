@@ -57,7 +57,7 @@ def _sentence(content: ReportContent, variable: Variable) -> str:
     calibrated = cells.get(f"aggregate_coverage_calibrated_{LEVEL}")
     if not (zms and covered and calibrated) or None in (zms["value"], covered["value"], calibrated["value"]):
         return ""
-    size = f"areas of {_length(zms['side_metres'])}" if zms["side_metres"] else "areas of one cell"
+    size = f"areas of {_length(zms['side_metres'])}" if zms["side_metres"] else "areas of a cell"
     if zms.get("ci_low") is None or zms["ci_low"] <= 1:
         return (
             f"{variable.name}: no sign that pixels of {size} share errors; taken as independent, "
@@ -137,7 +137,7 @@ def _with_limits(row: Row) -> Point:
 
 
 def areas_sheet(content: ReportContent, region: str | None = None) -> Sheet:
-    """Return predicted means and totals of the whole and of regions, or of one region."""
+    """Return predicted means and totals of the whole and of regions, or of a single region."""
     columns = (
         Column("variable", "text"),
         Column("region", "name"),

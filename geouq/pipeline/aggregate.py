@@ -20,11 +20,11 @@ from geouq.tables.columns import COLUMNS
 from geouq.tables.rows import Table, by_model, write_csv
 
 LEVEL = 0.9
-FOLDER = "aggregate"  # in that of the run
+FOLDER = "aggregate"  # subfolder of the results
 FILE = "tables/error_correlation.json"
 NO_CORRELATION = (
-    "no evaluation tells how errors are correlated, so that only the std with independent and with fully correlated "
-    "errors are given; run geouq run with truth first, or give --correlation"
+    "{}: no evaluation tells how errors are correlated, so that only the std with independent and with fully "
+    "correlated errors are given; run geouq run with truth first, or give --correlation"
 )
 
 
@@ -99,12 +99,14 @@ def aggregate(
     known = _correlations(predictions.output_directory, correlation)
     folder = Path(options.out) if options.out else predictions.output_directory / FOLDER
     job = prepare(predictions, replace(options, out=folder), reporter)
-    if known:
-        _require(known, [variable.name for variable in job.tiles[0].variables] if job.tiles else [], correlation)
+    missing = [variable.name for variable in job.tiles[0].variables if variable.name not in known]
+    if missing and correlation is not None:
+        raise ConfigError(f"{correlation} has no correlation of {', '.join(missing)}; it has {', '.join(known)}")
     swept = _swept(job)
     table = _table(swept, known)
     write_csv(table, folder / "tables" / "areas.csv")
-    return AreaTotals(folder, table, () if known else (NO_CORRELATION,), swept.record.failures)
+    notes = (NO_CORRELATION.format(", ".join(missing)),) if missing else ()
+    return AreaTotals(folder, table, notes, swept.record.failures)
 
 
 def _correlations(results: Path, given: Path | None) -> dict[str, KnownCorrelation]:
@@ -114,12 +116,6 @@ def _correlations(results: Path, given: Path | None) -> dict[str, KnownCorrelati
     if given is None and not path.is_file():
         return {}
     return read_correlations(path)
-
-
-def _require(known: Mapping[str, KnownCorrelation], variables: list[str], given: Path | None) -> None:
-    if missing := [name for name in variables if name not in known]:
-        where = given or "the run of this configuration"
-        raise ConfigError(f"{where} has no correlation of {', '.join(missing)}; it has {', '.join(known)}")
 
 
 def _swept(job: Job) -> Swept:

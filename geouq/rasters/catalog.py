@@ -279,7 +279,7 @@ def _cut(tiles: list[Tile], experiment: Experiment, mosaic: TileCut | TilePolygo
 
 
 def _parts_of(tiles: list[Tile], mosaic: TileCut | TilePolygons) -> tuple[list[tuple[Tile, MosaicPart]], list[str]]:
-    """Return the parts of each mosaic, of which there are several at several times; raise DataError on failure."""
+    """Return the parts of each mosaic; each time has its own mosaic; raise DataError on failure."""
     if isinstance(mosaic, TileCut):
         return [(tile, MosaicPart(*square)) for tile in tiles for square in squares_of(tile.grid, mosaic)], []
     from geouq.rasters.polygon_tiles import polygon_tiles  # noqa: PLC0415  compiled code is loaded where it is needed

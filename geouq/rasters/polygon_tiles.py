@@ -1,4 +1,4 @@
-"""Parts of one mosaic as tiles: the pixels whose centres are in polygons of a vector file."""
+"""Parts of a mosaic as tiles: the pixels whose centres are in polygons of a vector file."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -98,7 +98,7 @@ def _tile(name: str, edges: Sequence[Edges], grid: Grid) -> MosaicPart:
 
 
 def _require_apart(polygons: Polygons, tiles: Sequence[MosaicPart], grid: Grid) -> None:
-    """Raise DataError where a pixel lies in two tiles, in which it would count twice."""
+    """Raise DataError where a pixel lies in two tiles and would count twice."""
     by_name = {tile.name: tile.outline for tile in tiles if tile.outline}
     for one, other, shared in _overlaps(polygons, [polygons.names.index(name) for name in by_name]):
         edges, _ = outlines(replace(polygons, geometry=shared, zone=np.zeros(len(shared), np.int64)), grid)

@@ -106,7 +106,7 @@ COLUMN: Mapping[str, Column] = {
     "total_units": Column("text", "unit of the total"),
     "parameter": Column("text", "name of the parameter"),
     "same_tile": Column("text", "`yes` if both cells of a pair lie in one tile"),
-    "distance": Column("number", "mean distance of the pairs in metres; 0 for pixels of one cell"),
+    "distance": Column("number", "mean distance of the pairs in metres; 0 for pixels in the same cell"),
     "fitted": Column("number", "correlation of the fitted model"),
     "standard_error": Column("number", "standard error of the correlation"),
     "tile": Column("text", "name of the tile; empty if the failure belongs to no tile"),

@@ -85,7 +85,7 @@ def test_without_an_evaluation_only_the_bounds_are_given(geouq, tmp_path):
     done = geouq("aggregate", without_truth(write(tmp_path)), "--quiet")
 
     assert done.exit_code == 0
-    assert "note: no evaluation tells how errors are correlated" in done.stderr
+    assert "note: height: no evaluation tells how errors are correlated" in done.stderr
     row = rows_of(tmp_path / "results/small/aggregate")["all"]
     assert row["std"] == row["ci_low"] == row["std_fitted"] == ""
     assert float(row["std_independent"]) < float(row["std_full"])
@@ -144,6 +144,17 @@ def test_a_variable_without_a_correlation_is_named(geouq, tmp_path):
 
     assert done.exit_code == 2
     assert "has no correlation of volume; it has height" in done.stderr
+
+
+def test_a_variable_that_its_own_run_lacks_has_the_bounds_and_a_note(geouq, tmp_path):
+    config = write(tmp_path)
+    assert geouq("run", config, "--quiet").exit_code == 0
+    (tmp_path / "results/small/tables/error_correlation.json").write_text("{}", encoding="utf-8")
+
+    done = geouq("aggregate", without_truth(config), "--quiet")
+
+    assert done.exit_code == 0
+    assert "note: height: no evaluation tells how errors are correlated" in done.stderr
 
 
 def test_a_run_still_needs_the_truth(geouq, tmp_path):

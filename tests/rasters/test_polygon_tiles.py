@@ -1,4 +1,4 @@
-"""Polygons of one mosaic as tiles: the pixels whose centres are inside, and no other."""
+"""Polygons of a mosaic as tiles: the pixels whose centres are inside, and no other."""
 
 import json
 

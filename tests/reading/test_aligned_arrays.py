@@ -38,7 +38,7 @@ def folder(tmp_path, monkeypatch, request):
 
 
 def experiment(files, name, **settings):
-    """An experiment with settings of layers; the std is that of larger pixels where these are given."""
+    """An experiment with settings of layers; the std has larger pixels where these are given."""
     data = {}
     for key in ("mean", "std", "truth"):
         source = "wide" if key == "std" and "std" in settings else key
