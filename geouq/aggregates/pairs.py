@@ -66,7 +66,7 @@ class Labels:
 
 @dataclass(frozen=True)
 class Squares:
-    """Cells in the order of squares of space; square s holds cells start[s] to start[s + 1] - 1, which share a label."""
+    """Cells in the order of squares of space; the cells of square s, with one label, begin at start[s]."""
 
     order: Ints
     start: Ints

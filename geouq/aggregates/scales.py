@@ -72,21 +72,26 @@ def _number(name: str, values: Floats, fold: NDArray[np.int64], interval: float)
     spread = float(np.sqrt((len(folds) - 1) * left_out.var()))
     half = half_width(interval, len(folds) - 1)
     if "coverage" in name:
-        return ScaleNumber(
-            name, mean, *_share_limits(mean, max(spread, np.sqrt(mean * (1 - mean) / len(values))), half)
-        )
+        return ScaleNumber(name, mean, *_share_limits(mean, _uncorrelated(mean, spread, len(values), len(folds)), half))
     if not mean > 0:
         return ScaleNumber(name, mean, np.nan, np.nan, "all errors are 0")
     factor = float(np.exp(half * spread / mean))
     return ScaleNumber(name, mean, mean / factor, mean * factor)
 
 
-def _share_limits(share: float, spread: float, half: float) -> tuple[float, float]:
-    """Return the limits of a share (Wilson 1927), of so many uncorrelated areas that it has this standard error."""
-    count = max(share * (1 - share), 1e-4) / max(spread, 1e-4) ** 2
-    centre, width = (
-        share + half**2 / (2 * count),
-        half * np.sqrt(share * (1 - share) / count + half**2 / (4 * count**2)),
-    )
+def _uncorrelated(share: float, spread: float, areas: int, folds: int) -> float:
+    """Return the number of uncorrelated areas whose share has this standard error; at most that of the areas.
+
+    If all areas agree there is no standard error, and each fold counts as one area.
+    """
+    if not 0 < share < 1:
+        return float(folds)
+    return min(share * (1 - share) / spread**2, areas) if spread > 0 else float(areas)
+
+
+def _share_limits(share: float, count: float, half: float) -> tuple[float, float]:
+    """Return the limits of a share of a number of uncorrelated areas (Wilson 1927)."""
+    centre = share + half**2 / (2 * count)
+    width = half * np.sqrt(share * (1 - share) / count + half**2 / (4 * count**2))
     size = 1 + half**2 / count
-    return float((centre - width) / size), float((centre + width) / size)
+    return max(float((centre - width) / size), 0.0), min(float((centre + width) / size), 1.0)

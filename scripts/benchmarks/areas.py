@@ -20,9 +20,8 @@ from geouq.pipeline.stages import Swept
 CELL = 16  # pixels
 SIDE = 5120  # of the tile, which has about 10^5 cells
 REGIONS = 1000
+SCRIPTS = Path(__file__).parents[1]
 ALONE = "import sys; sys.path.insert(0, sys.argv[2]); from benchmarks import areas; areas.evaluate_once(sys.argv[1])"
-    "import sys; from pathlib import Path; from benchmarks.areas import evaluate_once; evaluate_once(Path(sys.argv[1]))"
-)
 
 
 def areas_section(choice: Choice) -> Table:
@@ -31,9 +30,9 @@ def areas_section(choice: Choice) -> Table:
     folder = _finished_run(choice.data, side, choice.threads)
     rounds = choice.times(3)
     wall = _seconds(folder, rounds, time.perf_counter)
-    peak, done = peak_of([sys.executable, "-c", ALONE, str(folder)])
+    peak, done = peak_of([sys.executable, "-c", ALONE, str(folder), str(SCRIPTS)])
     if done.returncode:
-        raise SystemExit(done.stderr)
+        raise SystemExit(done.stdout)
     return Table(
         "Means and totals of areas",
         f"One tile of {side} x {side} pixels, cells of {CELL} x {CELL} pixels ({(side // CELL) ** 2} of them), "
@@ -58,7 +57,7 @@ def _finished_run(folder: Path, side: int, threads: int) -> Path:
     return out
 
 
-def evaluate_once(folder: Path) -> None:
+def evaluate_once(folder: str) -> None:
     """Compute the aggregates of the first variable of a run."""
     with reopened(folder, None) as swept:
         _work(swept)()

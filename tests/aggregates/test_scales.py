@@ -60,6 +60,17 @@ def test_intervals_of_these_numbers_hold_what_is_true():
         assert np.mean(held) >= 0.85
 
 
+@pytest.mark.parametrize("share", [0.0, 1.0])
+def test_areas_that_all_agree_leave_the_share_uncertain(share):
+    one, error = np.ones(20), np.full(20, 0.1 if share else 9.0)
+    blocks = BlockMeans(error, one, one, one, one, one, np.repeat(np.arange(5), 4))
+
+    found = numbers_of_scale(blocks, (0.9,), 0.95)[1]
+
+    assert found.value == share
+    assert found.high - found.low > 0.3
+
+
 def test_few_areas_have_a_number_and_no_interval():
     one = np.ones(6)
     blocks = BlockMeans(one, one, one, one, one, one, np.arange(6))
