@@ -33,6 +33,12 @@ if TYPE_CHECKING:
     from geouq.pipeline.results import Results
     from geouq.runs.progress import How, Reporter
 
+WORKERS = click.option(
+    "--workers",
+    type=click.IntRange(1),
+    help="Number of workers; default: one for each processor, up to eight for files on servers.",
+)
+MEMORY = click.option("--memory", help="Limit of the memory, such as 4GB; it may lower the number of workers.")
 TRUST_FOR = click.option(
     "--trust-for",
     metavar="AGE",
@@ -196,12 +202,8 @@ def check(config: Path, *, deep: bool, strict: bool, **options: Any) -> None:
 @main.command()
 @click.argument("configs", metavar="CONFIG...", type=click.Path(path_type=Path), nargs=-1, required=True)
 @click.option("--out", type=_Folder(path_type=Path), help="Folder of the results; allowed with one configuration only.")
-@click.option(
-    "--workers",
-    type=click.IntRange(1),
-    help="Number of workers; default: one for each processor, up to eight for files on servers.",
-)
-@click.option("--memory", help="Limit of the memory, such as 4GB; it may lower the number of workers.")
+@WORKERS
+@MEMORY
 @click.option(
     "--scheduler",
     metavar="ADDRESS",
@@ -380,7 +382,7 @@ def compare(runs: tuple[Path, ...], *, out: Path | None, fail_if_worse: tuple[st
     type=click.IntRange(1),
     help="Number of workers; default: one for each processor, up to eight for files on servers.",
 )
-@click.option("--memory", help="Limit of the memory, such as 4GB; it may lower the number of workers.")
+@MEMORY
 @click.option("--quiet", is_flag=True, help="Show no progress.")
 def recalibrate(
     folder: Path,
@@ -430,12 +432,8 @@ def recalibrate(
 @click.option(
     "--out", type=_Folder(path_type=Path), help="Folder to write to; default: the subfolder aggregate of the results."
 )
-@click.option(
-    "--workers",
-    type=click.IntRange(1),
-    help="Number of workers; default: one for each processor, up to eight for files on servers.",
-)
-@click.option("--memory", help="Limit of the memory, such as 4GB; it may lower the number of workers.")
+@WORKERS
+@MEMORY
 @click.option("--fresh", is_flag=True, help="Read all pixels again, also those of saved summaries.")
 @click.option("--quiet", is_flag=True, help="Show no progress.")
 def aggregate(config: Path, *, correlation: Path | None, quiet: bool, **options: Any) -> None:
