@@ -55,7 +55,8 @@ class AreaPairs:
         distance, mass = _pairs(cells.position, cells.std, side)
         within, own = float((cells.std**2 - cells.variance).sum()), float(cells.variance.sum())
         of_tiles = float((np.bincount(cells.tile, cells.std) ** 2).sum() - (cells.std**2).sum())
-        return cls(distance, mass, of_tiles, within, own, float(cells.std.sum()), float(cells.weight.sum()))
+        weight = np.float64(cells.weight.sum())  # tiny weights give NaN where Python raises
+        return cls(distance, mass, of_tiles, within, own, float(cells.std.sum()), weight)
 
     @property
     def independent(self) -> float:

@@ -36,7 +36,7 @@ class AreaCells:
     n : float64 (C)
         Number of valid pixels.
     weight : float64 (C)
-        Sum of the weights a of the pixels; their number where there are no weights.
+        Sum of the weights a of the pixels, whose mean over all pixels is 1.
     area : float64 (C)
         Area of the valid pixels in square metres; NaN where it is not known.
     mean, error, std : float64 (C)
@@ -76,6 +76,11 @@ class AreaCells:
         """Return some of the cells."""
         return type(self)(**{field.name: getattr(self, field.name)[chosen] for field in fields(self)})
 
+    def finite(self) -> Self:
+        """Return the cells whose sums are all finite."""
+        each = (self.weight, self.mean, self.error, self.std, self.variance, self.z**2, self.z_square)
+        return self.some(np.flatnonzero(np.isfinite(each).all(axis=0)))
+
     def of_tiles(self, numbers: Ints) -> Self:
         """Return the same cells with other numbers of tiles."""
         return replace(self, tile=numbers[self.tile])
@@ -98,14 +103,14 @@ def area_cells(places: Sequence[TilePlace], moments_of: MomentsOf) -> AreaCells:
         Returns the numbers of cells of the tile of a number, and their moments.
     """
     frame, sheets = common_frame([place.grid.crs for place in places]), _sheets(places)
-    parts = []
-    for tile, place in enumerate(places):
-        numbers, moments = moments_of(tile)
+    parts, read = [], [moments_of(tile) for tile in range(len(places))]
+    scale = _mean_weight([moments for _, moments in read])
+    for tile, (place, (numbers, moments)) in enumerate(zip(places, read, strict=True)):
         row, column = np.divmod(numbers, place.cell_grid.shape[1])
         position = positions(place.cell_grid, row, column, frame)
         position[:, 2] += sheets[tile] * APART
         where = np.full(len(row), tile), row, column, position
-        parts.append(AreaCells(*where, *_sums(moments, _pixel_areas(place, row))))
+        parts.append(AreaCells(*where, *_sums(moments, _pixel_areas(place, row), scale)))
     found = AreaCells.joined(parts)
     order = np.lexsort((found.column, found.row, found.tile))
     return found.some(order[found.n[order] > 0])
@@ -165,16 +170,29 @@ def _sheets(places: Sequence[TilePlace]) -> list[int]:
     return found
 
 
-def _sums(moments: Moments, pixel_area: Floats) -> tuple[Floats, ...]:
-    """Return the sums of cells in the order of the fields of `AreaCells`, from n on."""
-    n, weight = moments.n.astype(np.float64), moments.weight
+def _mean_weight(moments: Sequence[Moments]) -> float:
+    """Return the mean weight of a pixel; 1 if it is not known."""
+    pixels, weight = sum(int(own.n.sum()) for own in moments), sum(float(own.weight.sum()) for own in moments)
+    return weight / pixels if weight > 0 and np.isfinite(weight) else 1.0
+
+
+def _sums(moments: Moments, pixel_area: Floats, scale: float) -> tuple[Floats, ...]:
+    """Return the sums of cells in the order of the fields of `AreaCells`, from n on; weights are divided by `scale`."""
+    n, weight = moments.n.astype(np.float64), moments.weight / scale
     error, truth, std, variance, z = (
-        moments.sums[:, SUMS.index(name)] for name in ("error", "truth", "std", "variance", "z")
+        moments.sums[:, SUMS.index(name)] / scale for name in ("error", "truth", "std", "variance", "z")
     )
     a = np.divide(weight, n, out=np.ones_like(weight), where=n > 0)
-    away = moments.products[:, PRODUCTS.index(("z", "z"))]
+    away = moments.products[:, PRODUCTS.index(("z", "z"))] / scale
     z_square = away + np.divide(z**2, weight, out=np.zeros_like(weight), where=weight > 0)
-    return n, weight, n * pixel_area, truth + error, error, std, a * variance, z, a * z_square, a * weight
+    by_square = _times(a, variance), z, _times(a, z_square), _times(a, weight)
+    return n, weight, n * pixel_area, truth + error, error, std, *by_square
+
+
+def _times(a: Floats, values: Floats) -> Floats:
+    """Return the products; NaN where a product underflows."""
+    found = a * values
+    return np.where((found == 0) & (values > 0), np.nan, found)
 
 
 def cell_side(places: Sequence[TilePlace]) -> float:

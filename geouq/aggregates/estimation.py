@@ -124,10 +124,11 @@ def error_correlation(cells: AreaCells, side: float) -> ErrorCorrelation | None:
     Parameters
     ----------
     cells : AreaCells
-        With truth.
+        With truth. Those whose sums overflow are left out.
     side : float
         Of a cell in metres.
     """
+    cells = cells.finite()
     if len(cells) < FEWEST_CELLS or not side > 0:
         return None
     fold = folds_of(cells)

@@ -10,6 +10,7 @@ from geouq.aggregates.cells import AreaCells
 from geouq.aggregates.known import KnownCorrelation
 
 LEAST_FREEDOM = 5.0  # of the variance of a mean, below which there is no interval
+OVERFLOW = "overflow"
 TOO_FEW = "too few cells or tiles to tell how errors are correlated"
 TOO_FAR = "errors are correlated over too much of the map: fewer than 5 degrees of freedom"
 PER_AREA = re.compile(r"\s*(?:/\s*(ha|km2|km\^2|km²|m2|m\^2|m²)|\s(ha|km|m)(?:\^|\*\*)?(-1|-2|⁻¹|⁻²))$")
@@ -95,6 +96,8 @@ def area_mean(
         independent = float(cells.variance.sum() / cells.weight_square.sum() / variance)
         reason = "" if freedom >= LEAST_FREEDOM else TOO_FAR
     mean = float(cells.mean.sum() / pairs.weight)
+    if not np.isfinite([mean, pairs.full, pairs.independent]).all():
+        reason = OVERFLOW
     half = half_width(level, freedom) * std if not reason else np.nan
     error = float(cells.error.sum() / pairs.weight)
     return AreaMean(

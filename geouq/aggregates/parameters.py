@@ -104,7 +104,8 @@ def _directions(correlation: ErrorCorrelation, half: float) -> list[Parameter]:
         value = float(products.sum() / weights.sum() / zms)
         with np.errstate(invalid="ignore", divide="ignore"):
             left_out = (products.sum() - products) / (weights.sum() - weights) / zms
-        away = half * _spread(left_out[np.isfinite(left_out)])
+        known = left_out[np.isfinite(left_out)]
+        away = half * _spread(known) if len(known) > 1 else np.nan
         found.append(Parameter(f"correlation_{name}", value, "1", value - away, value + away))
     return found
 

@@ -101,7 +101,11 @@ def _scales(rows: Sequence[Row], name: str) -> str:
 def _covered(rows: Sequence[Row], model: str) -> list[Point]:
     """Return the side in km, coverage and its limits, of blocks of cells."""
     wanted = f"aggregate_coverage_{model}_{LEVEL}"
-    chosen = [row for row in rows if row["metric"] == wanted and row["kind"] == "block" and row["side_metres"]]
+    chosen = [
+        row
+        for row in rows
+        if row["metric"] == wanted and row["kind"] == "block" and row["side_metres"] and row["value"] is not None
+    ]
     return [
         (row["side_metres"] / KILOMETRE, row["value"], row["ci_low"], row["ci_high"])
         if row.get("ci_low") is not None
