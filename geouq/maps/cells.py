@@ -1,7 +1,7 @@
-"""Maps with the metrics of every cell: one mosaic of all tiles if they make one, otherwise a file for each tile."""
+"""Maps with the metrics of every cell: one mosaic of all tiles, or one of each patch of tiles that touch."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import chain
+from itertools import chain, islice
 from pathlib import Path
 
 import numpy as np
@@ -9,10 +9,10 @@ from numpy.typing import NDArray
 
 from geouq.config import CELLS, Variable
 from geouq.core.grid import Window
-from geouq.core.naming import file_name
 from geouq.maps.cell_metrics import Cellwise, Measured
 from geouq.maps.geotiff import CONTINUOUS, BandLabel, MapWriter, cog_writer
-from geouq.maps.lattice import Mosaic, mosaic_of, mosaic_on
+from geouq.maps.lattice import Mosaic, mosaic_on
+from geouq.maps.patches import Patch, patches_of
 from geouq.maps.polygons import polygon_writer
 from geouq.maps.scales import Scale
 from geouq.maps.style import style_of_polygons, style_of_scale, write_style
@@ -31,32 +31,28 @@ def write_cell_maps(
 ) -> Iterator[Path]:
     """Write the metrics of every cell of a variable: a band for each metric, and a polygon for each cell.
 
-    If the tiles lie side by side, the raster is `cells_<variable>.tif`. Otherwise each tile has
-    `<tile>_cells_<variable>.tif`, and `cells_<variable>.vrt` shows them together if they share a lattice of pixels.
-    The polygons are `cells_<variable>.gpkg`, which holds a style for each metric. If there are several models, the
-    names end in `<variable>@<model>`.
+    If the tiles lie side by side, the raster is `cells_<variable>.tif`. Otherwise tiles that touch each other share
+    `<first tile>_and_<others>_more_cells_<variable>.tif`, each other tile has `<tile>_cells_<variable>.tif`, and
+    `cells_<variable>.vrt` shows them together if they share a lattice of pixels. The polygons are
+    `cells_<variable>.gpkg`, which holds a style for each metric. If there are several models, the names end in
+    `<variable>@<model>`.
     """
-    variable = cells.variable
-    paths = paths_of_cells(places, variable, folder)
+    variable, patches = cells.variable, patches_of(places)
+    paths = [_path(patch, variable, folder) for patch in patches]
     own = {"GEOUQ_MAP": CELLS, "GEOUQ_VARIABLE": variable.name} | dict(tags)
     remove_virtual(folder, _stem(variable), _tags(variable))
-    tiles = cells.measured(places)
-    mosaic = mosaic_of(places)
-    stem = _stem(variable)
+    tiles = cells.measured(chain.from_iterable(patch.tiles for patch in patches))
     first = next(tiles)
     scales = _opening_first(cells.scales(places[0].cell_size ** 2), first.bands)
     styles = {name: style_of_polygons(name, scale) for name, scale in scales.items()}
-    with polygon_writer(folder / stem, places, styles) as polygons:
-        if mosaic is None:
-            for path, tile in zip(paths, chain([first], tiles), strict=True):
-                _write_tile(tile, path, own)
-                polygons.add(tile)
-        else:
-            with cog_writer(paths[0], mosaic.grid, first.bands, own) as writer:
-                for tile in chain([first], tiles):
-                    _paint(tile, mosaic, writer)
+    tiles = chain([first], tiles)
+    with polygon_writer(folder / _stem(variable), places, styles) as polygons:
+        for patch, path in zip(patches, paths, strict=True):
+            with cog_writer(path, patch.mosaic.grid, first.bands, own | _tiles(patch)) as writer:
+                for tile in islice(tiles, len(patch.tiles)):
+                    _paint(tile, patch.mosaic, writer)
                     polygons.add(tile)
-    virtual = list(_virtual(variable, places, first.bands, folder)) if mosaic is None else []
+    virtual = list(_virtual(variable, places, patches, first.bands, folder)) if patches[0].prefix else []
     yield from paths
     yield polygons.path
     yield from virtual
@@ -64,41 +60,49 @@ def write_cell_maps(
 
 
 def _virtual(
-    variable: Variable, places: Sequence[TilePlace], bands: Sequence[BandLabel], folder: Path
+    variable: Variable, places: Sequence[TilePlace], patches: Sequence[Patch], bands: Sequence[BandLabel], folder: Path
 ) -> Iterator[Path]:
-    """Yield a virtual raster of the files of tiles on each lattice."""
-    if len(places) * len(bands) > MOST_SOURCES:
+    """Yield a virtual raster of the files on each lattice."""
+    if len(patches) * len(bands) > MOST_SOURCES:
         return
     of_tile = {place.tile: place for place in places}
     shown, stem = [VirtualBand(label, CONTINUOUS) for label in bands], _stem(variable)
     for suffix, lattice in lattices_by_suffix(places):
         mosaic = mosaic_on(lattice, [of_tile[tile] for tile in lattice.corners])
-        sources = [_source(of_tile[tile], stem, mosaic) for tile in lattice.corners]
+        here = [patch for patch in patches if patch.tiles[0].tile in lattice.corners]
+        sources = [_source(patch, _path(patch, variable, folder).name, mosaic) for patch in here]
         yield write_virtual(folder / f"{stem}{suffix}.vrt", mosaic.grid, _tags(variable), shown, sources)
 
 
-def _source(place: TilePlace, stem: str, mosaic: Mosaic) -> Source:
-    """Return the file of a tile, whose last cells are cut at its border."""
-    row, column = mosaic.corners[place.tile]
-    height, width = (-(-length // mosaic.step) for length in place.grid.shape)
-    scale = (
-        mosaic.step / place.cell_size
-    )  # the same for what is read and where it is shown, so that no cell is stretched
-    return Source(
-        f"{file_name(place.tile)}_{stem}.tif",
-        place.cell_grid.shape,
-        (height * scale, width * scale),
-        (row // mosaic.step, column // mosaic.step),
-        (height, width),
+def _source(patch: Patch, file: str, mosaic: Mosaic) -> Source:
+    """Return the file of a patch, whose last cells are cut at its border."""
+    own = patch.mosaic
+    ends = [
+        (row + tile.grid.shape[0], column + tile.grid.shape[1])
+        for tile in patch.tiles
+        for row, column in [own.corners[tile.tile]]
+    ]
+    height, width = (-(-max(end) // mosaic.step) for end in zip(*ends, strict=True))
+    first = patch.tiles[0].tile
+    row, column = (
+        (whole - part) // mosaic.step for whole, part in zip(mosaic.corners[first], own.corners[first], strict=True)
     )
+    scale = mosaic.step / own.step  # the same for what is read and where it is shown, so that no cell is stretched
+    return Source(file, own.grid.shape, (height * scale, width * scale), (row, column), (height, width))
 
 
 def paths_of_cells(places: Sequence[TilePlace], variable: Variable, folder: Path) -> list[Path]:
-    """Return the paths of the rasters of cells: one of all tiles, or one of each."""
-    stem = _stem(variable)
-    if mosaic_of(places) is not None:
-        return [folder / f"{stem}.tif"]
-    return [folder / f"{file_name(place.tile)}_{stem}.tif" for place in places]
+    """Return the paths of the rasters of cells: one of all tiles, or one of each patch."""
+    return [_path(patch, variable, folder) for patch in patches_of(places)]
+
+
+def _path(patch: Patch, variable: Variable, folder: Path) -> Path:
+    return folder / f"{patch.prefix}{_stem(variable)}.tif"
+
+
+def _tiles(patch: Patch) -> dict[str, str]:
+    """Return the tag that names the tiles of one raster of several."""
+    return {"GEOUQ_TILE": ", ".join(tile.tile for tile in patch.tiles)} if patch.prefix else {}
 
 
 def _tags(variable: Variable) -> dict[str, str]:
@@ -118,12 +122,6 @@ def _paint(tile: Measured, mosaic: Mosaic, writer: MapWriter) -> None:
         down, across = (np.arange(own.start, own.stop) // side for own in window.slices)
         place = Window(row + window.row, column + window.column, window.height, window.width)
         writer.write(tile.values[:, down[:, np.newaxis], across], place)
-
-
-def _write_tile(tile: Measured, path: Path, tags: Mapping[str, str]) -> None:
-    grid = tile.place.cell_grid
-    with cog_writer(path, grid, tile.bands, dict(tags) | {"GEOUQ_TILE": tile.place.tile}) as writer:
-        writer.write(tile.values, Window(0, 0, *grid.shape))
 
 
 def _opening_first(scales: Mapping[str, Scale], bands: Sequence[BandLabel]) -> dict[str, Scale]:

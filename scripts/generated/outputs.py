@@ -29,7 +29,8 @@ FILES = {
     "maps/<tile>_<map>.tif": "maps of pixels, if requested",
     "maps/<map>.vrt": "the maps of tiles that lie side by side, as one",
     "maps/cells_<variable>.tif": "every metric that cells keep, a band each; a cell is a square of 16 to 256 pixels",
-    "maps/<tile>_cells_<variable>.tif": "the same for each tile, if tiles overlap, lie far apart or share no lattice",
+    "maps/<tiles>_cells_<variable>.tif": "the same for each group of tiles that touch, and for each other tile, if all "
+    "tiles do not make one raster",
     "maps/cells_<variable>.vrt": "the cells of all tiles as one raster, if the tiles share a lattice of pixels",
     "maps/cells_<variable>.gpkg": "the same as polygons, with a QGIS style for each metric; GeoJSON without the extra "
     "`polygons`",

@@ -22,6 +22,7 @@ from geouq.maps.cells import write_cell_maps
 from geouq.maps.geotiff import BandLabel, cog_writer
 from geouq.maps.lattice import mosaic_of
 from geouq.maps.names import problems_of_maps, unknown_maps
+from geouq.maps.patches import patches_of
 from geouq.maps.pixel_maps import PIXEL_MAPS, has_map, map_named
 from geouq.maps.pixels import missing_maps, path_of_map, write_pixel_maps
 from geouq.metrics import MetricOptions, metrics_of
@@ -349,6 +350,38 @@ def test_tiles_of_unlike_cells_are_no_mosaic():
 
     assert mosaic_of([unlike, second]) is None
     assert mosaic_of([first, second]) is not None
+
+
+def test_tiles_that_touch_share_a_raster_where_all_would_leave_it_mostly_empty(tmp_path):
+    places = {"a": (0, 0), "b": (0, 48), "far": (0, 40_000), "c": (40, 96), "d": (0, 40_048), "lone": (9000, 9000)}
+    tiles = [tile_at(name, column, row=row) for name, (row, column) in places.items()]
+    paths = cell_maps(tiles, ["n", "bias", "zms"], tmp_path)
+
+    assert [path.name.partition("_cells")[0] for path in paths] == ["a_and_2_more", "far_and_1_more", "lone"]
+    with rasterio.open(paths[0]) as source:
+        assert source.tags()["GEOUQ_TILE"] == "a, b, c"
+        assert source.transform == PLACE @ Affine.scale(8)
+    with rasterio.open(tmp_path / "cells_cover.vrt") as source:
+        for tile in tiles:
+            row, column = (number // 8 for number in places[tile.tile])
+            cells = tile.variables["cover"].cells.summary()
+            found = source.read(3, window=((row, row + 5), (column, column + 6)))
+            np.testing.assert_array_equal(found[::2, ::2], cells.n.reshape(3, 3))
+            np.testing.assert_array_equal(found[1::2, 1::2], cells.n.reshape(3, 3)[:2])
+        beyond = source.read(3, window=((5, 10), (0, 12)))
+    assert np.isnan(beyond).all()
+
+
+def test_tiles_that_touch_are_one_patch_however_they_are_ordered():
+    grids = [Grid((16, 16), PLACE @ Affine.translation(16 * at, 16 * (at % 2)), "") for at in range(40)]
+    lone = Grid((16, 16), PLACE @ Affine.translation(90_000, 90_000), "")
+    tiles = [TilePlace(f"t{number}", grid, 16) for number, grid in enumerate([*grids, lone])]
+
+    for seed in range(5):
+        shuffled = [tiles[number] for number in np.random.default_rng(seed).permutation(len(tiles))]
+        patches = patches_of(shuffled)
+        assert sorted(len(patch.tiles) for patch in patches) == [1, 40]
+        assert sorted(tile.tile for patch in patches for tile in patch.tiles) == sorted(tile.tile for tile in tiles)
 
 
 def test_what_a_map_leaves_behind_when_its_process_is_killed_is_known_by_its_name(tmp_path):
