@@ -181,7 +181,7 @@ def moments(one: Floats, other: Floats) -> Floats:
 
     They are float64 (6, shifts, shifts), from Fourier transforms (Padfield 2012, doi 10.1109/TIP.2011.2181402).
     """
-    shape = [length + REACH for length in one.shape]  # so that nothing comes round from the other side
+    shape = [_fast(length + REACH) for length in one.shape]  # so that nothing comes round from the other side
     (n_a, a, aa), (n_b, b, bb) = (_transforms(values, shape) for values in (one, other))
     places = np.ix_(*(np.arange(-REACH, REACH + 1) % length for length in shape))
 
@@ -201,12 +201,19 @@ def _transforms(values: Floats, shape: Sequence[int]) -> tuple[Spectrum, Spectru
     return presence, spectrum, squares
 
 
+def _fast(length: int) -> int:
+    """Return the next length without prime factors above 5, whose Fourier transform is up to ten times faster."""
+    while 60 ** length.bit_length() % length:
+        length += 1
+    return length
+
+
 def _filtered(values: Floats, width: float | None) -> Floats:
     """Return what is left of a field without its Gaussian mean, but where that would be one-sided, as at borders."""
     if width is None:
         return values
     known = np.isfinite(values)
-    shape = [length + int(4 * width) for length in values.shape]
+    shape = [_fast(length + int(4 * width)) for length in values.shape]
     down, across = np.fft.fftfreq(shape[0])[:, None], np.fft.rfftfreq(shape[1])[None, :]
     kernel = np.exp(-2 * (np.pi * width) ** 2 * (down**2 + across**2))
     centred = np.where(known, values - values[known].mean(), 0.0)

@@ -102,7 +102,8 @@ def _order_of(columns: Sequence[NDArray[np.generic]], kind: Literal["quicksort",
     kind : of sorting, or the order by the first column.
     """
     order = np.argsort(columns[0], kind=kind) if isinstance(kind, str) else kind
-    alike = columns[0][order[1:]] == columns[0][order[:-1]]
+    first = columns[0][order]
+    alike = first[1:] == first[:-1]
     if alike.any():
         tied = np.concatenate([[False], alike]) | np.concatenate([alike, [False]])
         some = order[tied]
