@@ -13,6 +13,7 @@ from pydantic import (
     PrivateAttr,
     ValidationInfo,
     WithJsonSchema,
+    WrapValidator,
     field_serializer,
     field_validator,
     model_validator,
@@ -126,8 +127,8 @@ def _schemes(written: object) -> object:
     return {"schemes": written} if isinstance(written, list | tuple) else written
 
 
-def _unless_none(written: object) -> object:
-    return None if written == "none" else written
+def _none_or_settings(written: object, _: object) -> AreaMeans | Literal["none"]:
+    return "none" if written == "none" else AreaMeans.model_validate(written)
 
 
 def _groups(written: object) -> object:
@@ -238,8 +239,8 @@ class Experiment(Section):
     )
     intervals: Intervals = Field(default=Intervals(), description="settings of the intervals and tests of regions")
     aggregates: Annotated[
-        AreaMeans | None,
-        BeforeValidator(_unless_none, json_schema_input_type=AreaMeans | Literal["none"]),
+        AreaMeans | Literal["none"],
+        WrapValidator(_none_or_settings, json_schema_input_type=AreaMeans | Literal["none"]),
     ] = Field(
         default=AreaMeans(),
         description="means and totals of regions, and how their errors are correlated; `none`: do not compute them",

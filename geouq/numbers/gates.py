@@ -78,7 +78,7 @@ def require_known(
 
 def _aggregates_of_nothing(experiment: Experiment, variables: Sequence[Variable], form: Form) -> list[Row]:
     """Return the rows of means of areas that a run may give; it may turn out that there is no area of such a size."""
-    if experiment.aggregates is None or not form.has_variance:
+    if experiment.aggregates == "none" or not form.has_variance:
         return []
     wanted = dict.fromkeys(_size_of(gate.areas) for gate in experiment.gates if gate.areas is not None)
     return [

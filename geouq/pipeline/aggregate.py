@@ -133,7 +133,8 @@ def _swept(job: Job) -> Swept:
 def _table(swept: Swept, known: Mapping[str, KnownCorrelation]) -> Table:
     summaries, variables = swept.summaries, swept.record.variables
     areas = Areas(summaries, tuple(summaries.places()), swept.experiment.tile_lists, summaries.zones())
-    level = swept.experiment.aggregates.level if swept.experiment.aggregates else LEVEL
+    chosen = swept.experiment.aggregates
+    level = LEVEL if chosen == "none" else chosen.level
     means = partial(means_of_areas, areas, level=level)
     rows = [
         row

@@ -45,7 +45,7 @@ def evaluate(swept: Swept, shared: Helpers) -> Evaluated:
 def _aggregates(swept: Swept, shared: Helpers) -> Mapping[str, Aggregates]:
     """Return what is known of means of areas of each variable with a predicted variance."""
     chosen, summaries = swept.experiment.aggregates, swept.summaries
-    if chosen is None or not summaries.tiles or not summaries.form().has_variance:
+    if chosen == "none" or not summaries.tiles or not summaries.form().has_variance:
         return {}
     areas = Areas(summaries, tuple(summaries.places()), swept.experiment.tile_lists, summaries.zones())
     settings = AggregateSettings(swept.experiment.levels, chosen.level, swept.experiment.intervals.level)

@@ -121,6 +121,16 @@ def test_without_aggregates_there_are_no_tables(ran):
     assert not {"areas.csv", "aggregates.csv", "error_correlation.csv", "error_correlation.json"} & tables
 
 
+def test_a_run_without_aggregates_has_none_when_it_is_reported_again(ran, geouq):
+    folder = ran("aggregates: none\n") / "results/small"
+
+    done = geouq("report", folder, "--quiet")
+
+    assert done.exit_code == 0, done.output
+    assert "aggregates: none\n" in (folder / "config.yaml").read_text(encoding="utf-8")
+    assert not list((folder / "tables").glob("a[rg]*.csv"))
+
+
 def test_a_run_without_aggregates_removes_those_of_the_run_before(ran, geouq):
     folder = ran()
     config = folder / "experiment.yaml"
