@@ -81,13 +81,17 @@ def real_moments(distribution: Distribution, mean: Floats, variance: Floats) -> 
     A variance that is not positive is returned unchanged, so that the caller can find it.
     """
     if not distribution.of_normal:
-        has_one = mean + distribution.parameter > 0 if distribution.family in ("lognormal", "gamma") else True
-        return np.where(has_one, mean, np.nan), variance
+        return np.where(mean > lowest_mean(distribution), mean, np.nan), variance
     wrong = ~(variance > 0)
     known = np.where(wrong, 1.0, variance)
     with np.errstate(over="ignore", invalid="ignore"):
         real, spread = _MOMENTS[distribution.family](mean, known)
     return real - distribution.parameter, np.where(wrong, variance, spread)
+
+
+def lowest_mean(distribution: Distribution) -> float:
+    """Return the number that the mean of a distribution exceeds."""
+    return -distribution.parameter if distribution.family in ("lognormal", "gamma") else -np.inf
 
 
 def _lognormal_moments(mean: Floats, variance: Floats) -> tuple[Floats, Floats]:

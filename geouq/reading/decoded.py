@@ -1,11 +1,11 @@
 """A band of a layer as it was decoded, and what is made of it before pixels are judged."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
-from geouq.core.distribution import Distribution, real_moments
+from geouq.core.distribution import Distribution, lowest_mean, real_moments
 from geouq.core.gaussian import half_width
 from geouq.core.validity import MEAN_NODATA, NOT_A_DISTRIBUTION, VARIANCE_NODATA, unify_nodata
 from geouq.rasters.raster import Band
@@ -62,16 +62,29 @@ def variance_of_relative(relative: Decoded, mean: Decoded) -> Decoded:
 
 def on_real_scale(distribution: Distribution, mean: Decoded, variance: Decoded) -> tuple[Decoded, Decoded]:
     """Return mean and variance of a distribution; the status marks nodata and values that define none."""
+    if not distribution.of_normal:
+        return _with_low_means(distribution, mean, variance), variance
     missing = status_where(equals(mean.values, mean.nodata), MEAN_NODATA)
     unknown = status_where(equals(variance.values, variance.nodata), VARIANCE_NODATA)
     stored, spread = mean.values.astype(np.float64), variance.values.astype(np.float64)
     real, own = real_moments(distribution, stored, spread)
-    none = np.isfinite(stored) & np.isfinite(spread) & (spread > 0) & np.isnan(real)
-    status = merged(mean.status, missing, status_where(none, NOT_A_DISTRIBUTION))
-    return (
-        Decoded(np.where(none, stored, real), None, status),
-        Decoded(np.where(none, spread, own), None, merged(variance.status, unknown)),
-    )
+    status = merged(mean.status, missing)
+    none = np.isnan(real)
+    if none.any():
+        none &= np.isfinite(stored) & np.isfinite(spread) & (spread > 0)
+        status = merged(status, status_where(none, NOT_A_DISTRIBUTION))
+        real, own = np.where(none, stored, real), np.where(none, spread, own)
+    return Decoded(real, None, status), Decoded(own, None, merged(variance.status, unknown))
+
+
+def _with_low_means(distribution: Distribution, mean: Decoded, variance: Decoded) -> Decoded:
+    """Return the mean, with a status where it is too low for the distribution; values stay as they are."""
+    low = mean.values <= lowest_mean(distribution)
+    if not low.any():
+        return mean
+    for layer in (mean, variance):
+        low &= np.isfinite(layer.values) & ~equals(layer.values, layer.nodata)
+    return replace(mean, status=merged(mean.status, status_where(low & (variance.values > 0), NOT_A_DISTRIBUTION)))
 
 
 def with_one_nodata(raw: NDArray[np.generic], band: Band) -> NDArray[np.generic]:
