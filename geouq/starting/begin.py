@@ -7,26 +7,26 @@ from pathlib import Path, PurePosixPath
 from geouq.config.load import TODO
 from geouq.core.errors import ConfigError
 from geouq.core.wording import counted
-from geouq.starting import arrays, bands, file_per_layer, tile_lists
+from geouq.starting import layers_as_arrays, layers_as_bands, layers_as_files, tile_lists
 from geouq.starting.guess import Guess
 from geouq.starting.log_scale import transform_of, with_transform
 from geouq.starting.look import header_of
-from geouq.starting.sources import DRIVERS, ending, files_of, no_pair, some
-from geouq.starting.stored import with_stored_values
+from geouq.starting.named_files import DRIVERS, ending, files_of, no_pair, some
 from geouq.starting.text import as_yaml, said
 from geouq.starting.tiles import mixed_words
 from geouq.starting.times import with_times
 from geouq.starting.truth import with_truth
+from geouq.starting.units_and_scales import with_stored_values
 from geouq.starting.variables import with_variables
 
 # Each returns the layers of a prediction, or None if the files are not of its layout; the first one counts.
 RECOGNISERS: tuple[Callable[[Sequence[str]], Guess | None], ...] = (
     tile_lists.recognise_items,
     tile_lists.recognise_index,
-    arrays.recognise,
-    file_per_layer.recognise,
-    bands.recognise,
-    file_per_layer.recognise_incomplete,
+    layers_as_arrays.recognise,
+    layers_as_files.recognise,
+    layers_as_bands.recognise,
+    layers_as_files.recognise_incomplete,
 )
 
 
@@ -69,7 +69,7 @@ def starter_config(sources: Sequence[str], folder: Path | None = None) -> Starte
     paths = [path for path in paths if ending(path) in DRIVERS]
     if guess is None:
         raise ConfigError(f"{sources[0]}: {no_pair(paths)}; rename the files, or write the configuration by hand")
-    guess = arrays.with_drivers(with_truth(guess, paths))
+    guess = layers_as_arrays.with_drivers(with_truth(guess, paths))
     transform, why = transform_of(guess)
     guess = with_variables(with_stored_values(guess, is_transformed=bool(transform)))
     guess = with_transform(guess, transform, why)

@@ -15,7 +15,7 @@ from geouq.rasters.gdal import gdal_options, open_as
 from geouq.rasters.raster import Raster
 from geouq.starting.guess import Guess
 from geouq.starting.look import FEWEST, FORMATS, band_of, header_of, values_of
-from geouq.starting.sources import is_listed
+from geouq.starting.named_files import is_listed
 
 Floats = NDArray[np.float64]
 LN_10 = 2.302585092994046

@@ -13,7 +13,7 @@ from geouq.rasters.gdal import gdal_options
 from geouq.rasters.raster import Raster, read_header
 from geouq.reading.glance import glance
 from geouq.starting.guess import Guess
-from geouq.starting.sources import DRIVERS
+from geouq.starting.named_files import DRIVERS
 
 FORMATS = tuple(dict.fromkeys(DRIVERS.values()))
 SIDE = 256  # pixels of the window that is looked at

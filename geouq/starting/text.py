@@ -11,7 +11,7 @@ import yaml
 from geouq.config.load import TODO
 from geouq.core.wording import counted, one_line
 from geouq.starting.guess import PATH, Entry, Guess
-from geouq.starting.sources import is_listed
+from geouq.starting.named_files import is_listed
 
 QUANTILES = "quantiles"
 OF_LISTS = ("stac", "index")  # keys of tiles that name a file

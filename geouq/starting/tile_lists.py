@@ -11,11 +11,11 @@ from geouq.rasters.files import relative_to
 from geouq.rasters.raster import Raster
 from geouq.rasters.stac import stac_table
 from geouq.rasters.tile_files import TileFile
-from geouq.starting.bands import stack_of
-from geouq.starting.file_per_layer import SPREADS
 from geouq.starting.guess import Entry, Guess
+from geouq.starting.layers_as_bands import stack_of
+from geouq.starting.layers_as_files import SPREADS
 from geouq.starting.look import header
-from geouq.starting.sources import RASTERS, ending, some
+from geouq.starting.named_files import RASTERS, ending, some
 from geouq.starting.words import mark_of, truth_mark
 
 ITEMS = (".json", ".geojson", ".parquet")

@@ -6,10 +6,10 @@ from pathlib import PurePosixPath
 
 from geouq.config import TIME
 from geouq.config.load import TODO
-from geouq.starting.arrays import truth_array
-from geouq.starting.file_per_layer import Named, named
 from geouq.starting.guess import Entry, Guess, layer
-from geouq.starting.sources import is_arrays
+from geouq.starting.layers_as_arrays import truth_array
+from geouq.starting.layers_as_files import Named, named
+from geouq.starting.named_files import is_arrays
 from geouq.starting.tiles import paths_of_tiles, pattern_of
 from geouq.starting.times import epochs_of
 from geouq.starting.words import NOISES, WORDS, tokens

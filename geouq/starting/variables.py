@@ -7,8 +7,8 @@ from typing import Any
 from geouq.core.naming import reads_as_missing
 from geouq.core.wording import one_line
 from geouq.rasters.raster import Raster
-from geouq.starting.bands import Predicted, role_of, truth_bands
 from geouq.starting.guess import Guess
+from geouq.starting.layers_as_bands import Predicted, role_of, truth_bands
 from geouq.starting.look import header_of
 from geouq.starting.words import truth_mark
 

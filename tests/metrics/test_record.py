@@ -32,7 +32,7 @@ OTHER_NOUNS = {
     "config/layer_bands.py": {"variance_aleatoric", "variance_epistemic"},
     "config/layer_file.py": {"cv", "variance_aleatoric", "variance_epistemic"},
     "config/load.py": {"cv"},
-    "starting/file_per_layer.py": {"cv"},
+    "starting/layers_as_files.py": {"cv"},
     "starting/words.py": {"cv"},
     "drawing/cells.py": {"coverage"},
     "forms/classes.py": {"brier", "impossible", "log_loss"},

@@ -8,7 +8,7 @@ import yaml
 from geouq.config import load_experiment
 from geouq.core.errors import ConfigError
 from geouq.rasters.catalog import find_tiles
-from geouq.starting import starter_config, stored
+from geouq.starting import starter_config, units_and_scales
 
 SCALE = "the truth is about 0.1 times the stored values"
 
@@ -148,7 +148,7 @@ def test_what_is_missing_is_todo(tmp_path, monkeypatch, names, todo):
 
 
 def test_a_large_file_is_cut_into_squares(tmp_path, monkeypatch):
-    monkeypatch.setattr(stored, "LARGE", 90)
+    monkeypatch.setattr(units_and_scales, "LARGE", 90)
 
     text = written_for(published.global_grids, tmp_path, monkeypatch)
 
@@ -257,8 +257,8 @@ def test_a_source_that_is_no_map_is_named(tmp_path, monkeypatch, source, said):
     published.netcdf(tmp_path, tiles=("a",))
     (tmp_path / "cci/AGB-a-2020.nc").rename(tmp_path / "names.nc")
     if source == "names.nc":
-        monkeypatch.setattr("geouq.starting.arrays._by_attributes", lambda _: {})
-        monkeypatch.setattr("geouq.starting.arrays._by_names", lambda _: {})
+        monkeypatch.setattr("geouq.starting.layers_as_arrays._by_attributes", lambda _: {})
+        monkeypatch.setattr("geouq.starting.layers_as_arrays._by_names", lambda _: {})
 
     with pytest.raises(ConfigError, match=said):
         starter_config([source])

@@ -11,10 +11,10 @@ import numpy as np
 from geouq.config.load import TODO
 from geouq.core.errors import ConfigError
 from geouq.rasters.raster import Raster, descriptions_of
-from geouq.starting.file_per_layer import Named, named
 from geouq.starting.guess import Entry, Guess, layer
+from geouq.starting.layers_as_files import Named, named
 from geouq.starting.look import header, look
-from geouq.starting.sources import no_pair, rasters
+from geouq.starting.named_files import no_pair, rasters
 from geouq.starting.tiles import as_spelled, pattern_of, tile_names
 from geouq.starting.words import LEVEL, MEMBER, ROLE, WEAK_ROLE, camel_parts, mark_of, tokens, truth_mark
 

@@ -8,7 +8,7 @@ from pathlib import PurePosixPath
 
 from geouq.config.load import TODO
 from geouq.starting.guess import Entry, Guess, layer
-from geouq.starting.sources import rasters
+from geouq.starting.named_files import rasters
 from geouq.starting.tiles import as_spelled, pattern_of, tile_names
 from geouq.starting.words import NOISES, Mark, mark_of, truth_mark, without
 

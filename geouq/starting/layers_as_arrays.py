@@ -12,9 +12,9 @@ from rasterio.errors import NotGeoreferencedWarning, RasterioError
 
 from geouq.core.errors import ConfigError, DataError
 from geouq.rasters.gdal import gdal_options
-from geouq.starting.file_per_layer import SPREADS
 from geouq.starting.guess import Entry, Guess, layer
-from geouq.starting.sources import NETCDF, ZARR, driver_of, is_arrays, some
+from geouq.starting.layers_as_files import SPREADS
+from geouq.starting.named_files import NETCDF, ZARR, driver_of, is_arrays, some
 from geouq.starting.tiles import as_spelled, pattern_of, tile_names
 from geouq.starting.words import mark_of, tokens, truth_mark, without
 

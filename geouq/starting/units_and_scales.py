@@ -10,7 +10,7 @@ from geouq.config.load import TODO
 from geouq.core.errors import ConfigError
 from geouq.starting.guess import Entry, Guess
 from geouq.starting.look import FEWEST, band_of, header_of, values_of
-from geouq.starting.sources import is_listed
+from geouq.starting.named_files import is_listed
 from geouq.starting.uncertainty import with_meaning
 
 LARGE = 8192  # pixels along a side, from which one file is cut into tiles
