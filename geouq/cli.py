@@ -427,7 +427,7 @@ def recalibrate(
     "--correlation",
     type=click.Path(path_type=Path),
     metavar="RUN",
-    help="Folder of a run with truth, or its error_correlation.json; default: the run of CONFIG.",
+    help="Folder of a run with truth or of a recalibration, or error_correlation.json; default: the run of CONFIG.",
 )
 @click.option(
     "--out", type=_Folder(path_type=Path), help="Folder to write to; default: the subfolder aggregate of the results."

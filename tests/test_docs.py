@@ -19,7 +19,7 @@ from geouq.config.layer_bands import OF_ONE_RASTER, OF_PREDICTIONS
 from geouq.core.wording import for_people
 from geouq.pipeline.data import Options
 from geouq.pipeline.run import run
-from geouq.tables.columns import COLUMN, COMPARISON, RECALIBRATION, TABLES
+from geouq.tables.columns import COLUMN, COMPARISON, RECALIBRATED_AGGREGATES, RECALIBRATION, TABLES
 
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
@@ -104,14 +104,14 @@ def test_all_files_and_columns_of_a_run_are_listed(tile_folder, tmp_path, geouq)
     unseen = {pattern for pattern in patterns if not any(fnmatch(name, pattern) for name in written)}
     others = {"maps/*_cells_*.tif", "maps/cells_*.vrt", "summaries/together/*.nc"}
     assert {pattern for pattern in unseen if "comparison" not in pattern} <= others
-    for record in (*TABLES.values(), RECALIBRATION):
+    for record in (*TABLES.values(), RECALIBRATION, RECALIBRATED_AGGREGATES):
         if record.file in written:
             assert columns_of(folder / record.file) == record.columns
     assert {record.file for record in TABLES.values()} - written == {"tables/comparison.csv"}
 
 
 def test_every_described_column_is_one_of_a_table():
-    records = (*TABLES.values(), RECALIBRATION, COMPARISON)
+    records = (*TABLES.values(), RECALIBRATION, RECALIBRATED_AGGREGATES, COMPARISON)
 
     assert set(COLUMN) == {column for record in records for column in record.columns}
 

@@ -4,7 +4,7 @@ from geouq.aggregates.correlation import CorrelationModel
 from geouq.aggregates.evaluation import Aggregates, AggregateSettings, Areas, aggregates_of, means_of_areas
 from geouq.aggregates.known import KnownCorrelation, read_correlations
 from geouq.aggregates.means import AreaMean
-from geouq.aggregates.rows import TABLES, area_rows, tables_of_aggregates, write_models
+from geouq.aggregates.rows import TABLES, area_rows, scale_rows, tables_of_aggregates, write_models
 
 __all__ = [
     "TABLES",
@@ -18,6 +18,7 @@ __all__ = [
     "area_rows",
     "means_of_areas",
     "read_correlations",
+    "scale_rows",
     "tables_of_aggregates",
     "write_models",
 ]

@@ -36,7 +36,7 @@ def tables_of_aggregates(
     for variable in variables:
         if (own := aggregates.get(variable.name)) is not None:
             rows["areas"] += area_rows(own.means, variable)
-            rows["aggregates"] += _scale_rows(own, variable.name, level)
+            rows["aggregates"] += scale_rows(own, variable.name, level)
             rows["error_correlation"] += _parameter_rows(own, variable.name, level)
             rows["error_correlogram"] += _correlogram_rows(own, variable.name)
     return {name: by_model(Table(COLUMNS[name], own), variables, "") for name, own in rows.items() if own}
@@ -76,7 +76,8 @@ def _total(mean: AreaMean, area: float, units: str) -> Row:
     return {name: _known(value * area) for name, value in total.items()} | {"total_units": units}
 
 
-def _scale_rows(aggregates: Aggregates, variable: str, level: float) -> list[Row]:
+def scale_rows(aggregates: Aggregates, variable: str, level: float) -> list[Row]:
+    """Return the rows of aggregates.csv of a variable."""
     return [
         {
             "variable": variable,

@@ -4,6 +4,7 @@ from collections.abc import Iterable
 
 PREFIX = "aggregate_"
 MODELS = ("independent", "fitted", "full", "calibrated")
+FACTOR = f"{PREFIX}factor"  # by which the std of means with the fitted correlation is to be multiplied
 
 
 def zms_name(model: str) -> str:
@@ -27,4 +28,7 @@ def coverage_name(model: str, level: float) -> str:
 def aggregate_names(levels: Iterable[float]) -> list[str]:
     """Return all names at these levels."""
     kept = tuple(levels)
-    return [name for model in MODELS for name in (zms_name(model), *(coverage_name(model, level) for level in kept))]
+    return [
+        *(name for model in MODELS for name in (zms_name(model), *(coverage_name(model, level) for level in kept))),
+        FACTOR,
+    ]

@@ -21,7 +21,7 @@ from geouq.tables.rows import Table, by_model, write_csv
 
 LEVEL = 0.9
 FOLDER = "aggregate"  # subfolder of the results
-FILE = "tables/error_correlation.json"
+FILE = "error_correlation.json"
 NO_CORRELATION = (
     "{}: no evaluation tells how errors are correlated, so that only the std with independent and with fully "
     "correlated errors are given; run geouq run with truth first, or give --correlation"
@@ -81,7 +81,8 @@ def aggregate(
     options : Options
         How to carry it out. `out` is the folder to write to; by default `aggregate` in the folder of the results.
     correlation : path, optional
-        The folder of a run with truth, or its error_correlation.json. By default the run of this configuration.
+        The folder of a run with truth, that of its recalibration for recalibrated maps, or an error_correlation.json.
+        By default the run of this configuration.
     reporter : Reporter, optional
         Receives the progress.
 
@@ -112,7 +113,8 @@ def aggregate(
 def _correlations(results: Path, given: Path | None) -> dict[str, KnownCorrelation]:
     """Return the correlation of each variable; empty if none is given and there is no run."""
     path = results if given is None else given
-    path = path / FILE if path.is_dir() else path
+    if path.is_dir():  # that of a run, or of a recalibration
+        path = next((own for own in (path / "tables" / FILE, path / FILE) if own.is_file()), path / "tables" / FILE)
     if given is None and not path.is_file():
         return {}
     return read_correlations(path)

@@ -24,6 +24,7 @@ from geouq.core.naming import file_name
 from geouq.numbers.run_metrics import metric_options_of, preferred_scheme
 from geouq.rasters.catalog import Catalog, Tile
 from geouq.rasters.tile_names import has_steps
+from geouq.recalibration.aggregates import area_changes, write_area_changes
 from geouq.recalibration.corrections import Conformal, Unchanged, singles_of
 from geouq.recalibration.fitting import Fits, Fold, fit_all, k_fold, leave_one_region_out, methods_for, sets_of
 from geouq.recalibration.rasters import EVALUATE, layers_of, write_evaluation, write_rasters
@@ -181,9 +182,11 @@ def _recalibrated(job: _Job, predictions: tuple[str, str] | None, planned: Calla
         everything = fits[tuple(opened.record.tiles)]
         recalibrators = _chosen(job, best, everything)
         table = _table(opened, rows, recalibrators)
-        notes = (*notes_of(everything, found), *guarantee_notes_of(recalibrators))
-        files = _write_tables(job, table, best, recalibrators, notes)
-        files += _draw(job, seen, judged, recalibrators, next(iter(folds)))
+        chosen = _keys_of_chosen(seen, recalibrators, next(iter(folds)))
+        areas = area_changes(opened, judged, recalibrators, chosen)
+        notes = (*notes_of(everything, found), *guarantee_notes_of(recalibrators), *(areas.notes if areas else ()))
+        files = _write_tables(job, table, best, recalibrators, notes) + write_area_changes(areas, opened, job.out)
+        files += _draw(job, chosen, judged, recalibrators)
         files += _write_rasters(job, to_write, recalibrators, pool)
     return Outcome(job.out, table, recalibrators, best, notes, judged, tuple(seen), tuple(files))
 
@@ -344,18 +347,27 @@ def _write_tables(
     return files
 
 
+def _keys_of_chosen(
+    seen: Sequence[ScoreKey], recalibrators: Mapping[str, Recalibrator], judge: str
+) -> dict[str, list[ScoreKey]]:
+    """Return all views of the correction that was chosen for each variable; none where that is to change nothing."""
+    chosen = {
+        name: [one for one in seen if (one.variable, one.method, one.judge) == (name, own.correction.method, judge)]
+        for name, own in recalibrators.items()
+    }
+    return {name: own for name, own in chosen.items() if own}
+
+
 def _draw(
-    job: _Job, seen: Sequence[ScoreKey], judged: SavedSummaries, recalibrators: Mapping[str, Recalibrator], judge: str
+    job: _Job,
+    chosen: Mapping[str, Sequence[ScoreKey]],
+    judged: SavedSummaries,
+    recalibrators: Mapping[str, Recalibrator],
 ) -> list[Path]:
     """Figures of what was chosen: before and after on tiles that it was not fitted on, and the correction itself."""
     from geouq.recalibration.figures import draw_before_after, draw_cells, draw_correction  # noqa: PLC0415  matplotlib is large
 
     experiment, variables = job.opened.experiment, job.opened.record.variables
-    chosen = {
-        name: [one for one in seen if (one.variable, one.method, one.judge) == (name, own.correction.method, judge)]
-        for name, own in recalibrators.items()
-    }
-    chosen = {name: own for name, own in chosen.items() if own}
     before = regions_of(experiment, recalibrators, job.opened.summaries)
     after = regions_of(experiment, [one.label for own in chosen.values() for one in own], judged)
     scheme, folder = preferred_scheme(experiment), job.out / "figures"

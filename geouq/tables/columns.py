@@ -87,6 +87,7 @@ COLUMN: Mapping[str, Column] = {
     "method": Column("text", "method of the correction"),
     "judged": Column("text", "`k-fold`, `leave-one-region-out` or `in-sample`"),
     "chosen": Column("text", "`yes` for the correction that is applied"),
+    "when": Column("text", "`before` or `after` the correction"),
     "kind": Column("text", "`block` (a square of cells), `tile` or `region`"),
     "side_cells": Column("whole", "side of a block in cells; empty for tiles and regions"),
     "side_metres": Column("number", "side of a block in metres; of tiles and regions, the root of their mean area"),
@@ -223,6 +224,14 @@ RECALIBRATION = TableRecord(
     (
         *(*_PLACE, "method", "judged", "metric", "bins", "units", "before", "after", "difference", *_INTERVAL),
         *(*_TESTED, "better", "significant", "n", "chosen"),
+    ),
+)
+RECALIBRATED_AGGREGATES = TableRecord(
+    "recalibration/aggregates.csv",
+    "From `geouq recalibrate`: calibration of means by the size of the area, before and after the chosen correction.",
+    (
+        *("variable", "model", "method", "judged", "when", "kind", "side_cells", "side_metres", "n_areas"),
+        *("metric", "value", *_INTERVAL),
     ),
 )
 COMPARISON = TableRecord(

@@ -1,7 +1,7 @@
 """The files of a run and the columns of its tables."""
 
 from generated.markdown import sentence, table
-from geouq.tables.columns import COLUMN, COMPARISON, RECALIBRATION, TABLES
+from geouq.tables.columns import COLUMN, COMPARISON, RECALIBRATED_AGGREGATES, RECALIBRATION, TABLES
 
 # patterns of all files below the folder of a run, in the order of the page
 FILES = {
@@ -43,6 +43,8 @@ FILES = {
     "report/<region>.html": "a page for each region",
     "report/assets/<name>": "scripts, styles and data of the pages",
     RECALIBRATION.file: RECALIBRATION.about,
+    RECALIBRATED_AGGREGATES.file: RECALIBRATED_AGGREGATES.about,
+    "recalibration/error_correlation.json": "the fitted correlation of errors of the recalibrated maps",
     "recalibration/<name>": "corrections, figures and rasters of a [recalibration](../how-to/recalibrate.md)",
 }
 
@@ -55,7 +57,7 @@ def files() -> str:
 def tables() -> str:
     """Return a part for each table: what its rows are, and its columns."""
     parts = []
-    for one in (*TABLES.values(), RECALIBRATION, COMPARISON):
+    for one in (*TABLES.values(), RECALIBRATION, RECALIBRATED_AGGREGATES, COMPARISON):
         rows = ((f"`{name}`", COLUMN[name].kind, sentence(COLUMN[name].about)) for name in one.columns)
         parts.append(f"### {one.file}\n\n{one.about}\n\n{table(('column', 'type', 'content'), rows)}")
     return "\n".join(parts)

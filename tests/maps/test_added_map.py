@@ -30,7 +30,11 @@ OTHER_NOUNS = {
     "pages/cells.py": {"covered", "crps", "error", "mean", "std", "z"},
     "plot.py": {"pit", "std"},
     **dict.fromkeys(
-        (f"starting/{name}.py" for name in ("layers_as_bands", "layers_as_files", "uncertainty", "units_and_scales", "words")), NOUNS
+        (
+            f"starting/{name}.py"
+            for name in ("layers_as_bands", "layers_as_files", "uncertainty", "units_and_scales", "words")
+        ),
+        NOUNS,
     ),
     "tables/columns.py": {"error", "mean", "std"},
     "summary/moments.py": {"abs_error", "crps", "error", "nll", "pit", "std", "z"},
