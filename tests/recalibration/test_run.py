@@ -204,9 +204,10 @@ def test_the_folder_of_a_run_and_the_rasters_of_a_run_are_not_written_over(folde
 def test_what_cannot_be_fitted_on_a_fold_and_what_is_not_guaranteed_is_told(recalibrated):
     _, outcome = recalibrated("conformal", judge="k-fold")
 
-    guarantee, note = outcome.notes  # of variances of 0.3, |z| of 0.8 intervals lies beyond 2.58 already
+    guarantee, note, means = outcome.notes  # of variances of 0.3, |z| of 0.8 intervals lies beyond 2.58 already
     assert note.startswith("height: conformal intervals at 0.8, 0.9, 0.95 lie beyond")
     assert "counts the 4 tiles fitted on" in guarantee
+    assert means.endswith("gives no variance, so that means of areas have no std")
     assert note in (outcome.folder / "recalibration.md").read_text()
     everything, fold = (Fits((), {}, {}, notes) for notes in (("a: x",), ("a: x", "b: y")))
     assert notes_of(everything, [everything, fold, fold]) == (
