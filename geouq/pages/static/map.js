@@ -116,6 +116,15 @@ geouq.map = (async () => {
     context.strokeText(text, x, y);
     context.fillText(text, x, y);
   }
+  function cover(some, fill) {
+    context.fillStyle = fill;
+    context.beginPath();
+    for (const tile of some) {
+      const {left, top, right, bottom} = map.sides(tile);
+      context.rect(across(left), down(top), (right - left) * view.scale, (bottom - top) * view.scale);
+    }
+    context.fill();
+  }
   function draw() {
     context.setTransform(view.ratio, 0, 0, view.ratio, 0, 0);
     context.clearRect(0, 0, view.wide, view.high);
@@ -123,16 +132,9 @@ geouq.map = (async () => {
     const step = raster.step * view.scale;
     context.drawImage(picture, view.left, view.top, raster.columns * step, raster.rows * step);
     context.globalCompositeOperation = "source-atop";  // only cells with pixels are hatched
-    context.fillStyle = hatch();
-    context.beginPath();
-    for (const tile of hatched) {
-      const {left, top, right, bottom} = map.sides(tile);
-      context.rect(across(left), down(top), (right - left) * view.scale, (bottom - top) * view.scale);
-    }
-    context.fill();
+    cover(hatched, hatch());
     context.globalCompositeOperation = "destination-over";
-    context.fillStyle = ink("nodata");
-    context.fillRect(view.left, view.top, map.width * view.scale, map.height * view.scale);
+    cover(tiles, ink("nodata"));
     context.fillStyle = ink("panel");
     context.fillRect(0, 0, view.wide, view.high);
     context.globalCompositeOperation = "source-over";
