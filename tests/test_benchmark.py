@@ -144,14 +144,14 @@ def test_ways_from_files_give_the_same_numbers(tmp_path, module):
 def test_a_section_prints_a_table_and_writes_it_between_the_marks(tmp_path, section, options, first):
     """In the place of the one of its title; other tables stay."""
     readme = tmp_path / "README.md"
-    readme.write_text("before\n<!-- benchmark -->\n### Other\n\nold\n<!-- /benchmark -->\nafter\n", encoding="utf-8")
+    readme.write_text("before\n<!-- benchmark -->\n## Other\n\nold\n<!-- /benchmark -->\nafter\n", encoding="utf-8")
     done = run_benchmark(section, *options, "--data", tmp_path, "--rounds", 1, "--write", readme)
 
     assert done.returncode == 0, done.stderr
     table = done.stdout.removesuffix("\n")
     assert (
         readme.read_text("utf-8")
-        == f"before\n<!-- benchmark -->\n### Other\n\nold\n\n{table}<!-- /benchmark -->\nafter\n"
+        == f"before\n<!-- benchmark -->\n## Other\n\nold\n\n{table}<!-- /benchmark -->\nafter\n"
     )
     rows = table_in(table)
     assert rows[0][2:] == ["spread", "target", "others' CPUs"]

@@ -48,7 +48,7 @@ class Table:
 
     def markdown(self) -> str:
         """Return the table in Markdown, under its title and note."""
-        lines = [f"### {self.title}", "", self.note, "", _row(self.columns), _row(["---"] * len(self.columns))]
+        lines = [f"## {self.title}", "", self.note, "", _row(self.columns), _row(["---"] * len(self.columns))]
         return "\n".join([*lines, *map(_row, self.rows)]) + "\n"
 
 
