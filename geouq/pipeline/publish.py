@@ -38,7 +38,7 @@ from geouq.pages import (
 )
 from geouq.pages.quick_looks import QuickLook
 from geouq.pipeline.figures import FigurePaths, begin_figures, finish_figures
-from geouq.pipeline.results import Results, write_outcome
+from geouq.pipeline.results import Results, log_results, write_outcome
 from geouq.pipeline.stages import Evaluated, Swept
 from geouq.runs.provenance import RunRecord, inputs_in_words, resolved
 from geouq.runs.verification import save_checksums
@@ -76,7 +76,9 @@ def publish(evaluated: Evaluated, shared: Helpers) -> Results:
     files += [*maps, *(folder / path for path in figures.values()), *pages, write_outcome(results)]
     files.append(save_checksums([*files, folder / "config.yaml"], folder))
     recalibrated, told = evaluated.recalibrated
-    return replace(results, files=(*files, *recalibrated), warnings=(*results.warnings, *told))
+    results = replace(results, files=(*files, *recalibrated), warnings=(*results.warnings, *told))
+    log_results(results)
+    return results
 
 
 def _results_of(evaluated: Evaluated, undrawn: Sequence[str]) -> Results:

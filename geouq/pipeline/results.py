@@ -1,6 +1,7 @@
 """What a run gives to Python, and results.json: whether it succeeded, and its main numbers, for programs to read."""
 
 import json
+import logging
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -99,6 +100,20 @@ def write_outcome(results: Results) -> Path:
     path = results.folder / "results.json"
     write_text(path, json.dumps(results.outcome, indent=1, ensure_ascii=False, allow_nan=False) + "\n")
     return path
+
+
+def log_results(results: Results) -> None:
+    """Pass warnings, notes, failures and failed gates to the logger `geouq.results`."""
+    log = logging.getLogger("geouq.results")
+    for warning in results.input_warnings:
+        log.warning("%s", warning)
+    for note in results.notes:
+        log.info("%s", note)
+    for failure in results.failures:
+        log.error("%s", failure)
+    for gate in results.gates:
+        if not gate.passed:
+            log.error("gate failed: %s", gate)
 
 
 def _bounds(gate: GateResult) -> Iterator[dict[str, Any]]:
