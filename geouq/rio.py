@@ -10,7 +10,6 @@ from typing import Any
 
 import click
 
-SHOWN = ("bias", "rmse", "sharpness_rms", "z_mean", "z_std", "coverage_90", "uce", "ence", "crps", "nll")
 Row = dict[str, Any]
 
 
@@ -45,7 +44,7 @@ def rio_geouq(
 
     try:
         rows = _rows({"mean": mean, "variance" if is_variance else "std": std, "truth": truth}, bands)
-        shown = _selected(rows, metrics or SHOWN)
+        shown = _selected(rows, metrics)
     except (GeouqError, OSError) as error:
         raise click.ClickException(str(error)) from None
     if as_json:
@@ -75,13 +74,15 @@ def _rows(layers: dict[str, str], bands: Sequence[int]) -> list[Row]:
 
 
 def _selected(rows: Sequence[Row], metrics: Sequence[str]) -> list[Row]:
-    """Return the rows of some metrics, in the order of their names; numbers that are missing are None."""
+    """Return the rows of some metrics, by default those of a page; numbers that are missing are None."""
     from geouq.core.errors import ConfigError
+    from geouq.metrics import shown_in, usual_name
 
     known = list(dict.fromkeys(row["metric"] for row in rows))
     if unknown := [name for name in metrics if name not in (*known, "all")]:
         raise ConfigError(f"there is no metric {unknown[0]}; there are {', '.join(known)}")
-    names = known if "all" in metrics else list(dict.fromkeys(metrics))
+    usual = [name for name in map(usual_name, shown_in("page")) if name in known]
+    names = known if "all" in metrics else list(dict.fromkeys(metrics or usual))
     of_name = {name: [row for row in rows if row["metric"] == name] for name in names}
     variables = dict.fromkeys(row["variable"] for row in rows)
     chosen = (row for variable in variables for name in names for row in of_name[name] if row["variable"] == variable)

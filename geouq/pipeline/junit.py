@@ -4,12 +4,15 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 from xml.etree import ElementTree as ET
 
 from geouq.core.atomic import write_text
 from geouq.core.redaction import without_secrets
-from geouq.pipeline.check import Checked
-from geouq.pipeline.results import Results
+
+if TYPE_CHECKING:
+    from geouq.pipeline.check import Checked
+    from geouq.pipeline.results import Results
 
 NOT_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
@@ -33,9 +36,9 @@ class Case:
     error: bool = False
 
 
-def cases_of_run(results: Results, *, strict: bool) -> Iterator[Case]:
+def cases_of_run(results: "Results", *, strict: bool) -> Iterator[Case]:
     """Yield a test for each bound of a gate, each tile or item that failed, and with `strict` each finding."""
-    for gate in results.outcome["gates"]:
+    for gate in results.bounds:
         shown = "missing" if gate["value"] is None else f"{gate['value']:.6g}"
         reason = f": {gate['reason']}" if gate["reason"] else ""
         yield Case(gate["name"], "" if gate["passed"] else f"{gate['metric']} is {shown}{reason}")
@@ -47,7 +50,7 @@ def cases_of_run(results: Results, *, strict: bool) -> Iterator[Case]:
         yield Case("all tiles and items are evaluated")
 
 
-def cases_of_check(found: Checked, *, strict: bool) -> Iterator[Case]:
+def cases_of_check(found: "Checked", *, strict: bool) -> Iterator[Case]:
     """Yield a test for each problem, for each check that failed, and with `strict` for each finding."""
     for problem in found.problems:
         yield Case("configuration and headers", problem)

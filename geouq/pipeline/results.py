@@ -66,6 +66,21 @@ class Results:
         return self.frames["metrics"]
 
     @property
+    def gates_passed(self) -> bool:
+        """Return whether all gates passed."""
+        return all(gate.passed for gate in self.gates)
+
+    @property
+    def success(self) -> bool:
+        """Return whether all gates passed and nothing failed."""
+        return self.gates_passed and not self.failures
+
+    @property
+    def bounds(self) -> list[dict[str, Any]]:
+        """Return an entry of results.json for each bound of a gate."""
+        return [entry for gate in self.gates for entry in _bounds(gate)]
+
+    @property
     def outcome(self) -> dict[str, Any]:
         """Return the content of results.json.
 
@@ -73,12 +88,12 @@ class Results:
         run` without `--strict` ends with code 0. `warnings` are about the input and put the numbers in question;
         `notes` are about the numbers. `verdicts` has one entry for each variable of the whole and of each region.
         """
-        passed, record = all(gate.passed for gate in self.gates), self.record
+        record = self.record
         return {
             "format": FORMAT,
-            "success": passed and not self.failures,
-            "gates_passed": passed,
-            "gates": [entry for gate in self.gates for entry in _bounds(gate)],
+            "success": self.success,
+            "gates_passed": self.gates_passed,
+            "gates": self.bounds,
             "failures": [failure.row for failure in self.failures],
             "warnings": list(self.input_warnings),
             "notes": list(self.notes),
