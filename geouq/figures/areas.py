@@ -135,7 +135,7 @@ def error_correlation_figure(rows: Sequence[Row], *, title: str, width: float | 
     axes.set(xlim=(min(distances) / 1.3, max(distances) * 1.3), ylim=(min(-0.25, lowest), 1.05))
     decades(axes, max(distances) / min(distances), y=False)
     dress(axes, "distance (km)", "correlation of z (1)")
-    note(figure, "points: pairs of cells, with 2 standard errors by a jackknife; lines: fitted model")
+    note(figure, "points: pairs of cells, with 2 standard errors, left out if these exceed 1; lines: fitted model")
     key(figure, [axes])
     return figure
 
