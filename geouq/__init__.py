@@ -4,6 +4,7 @@ Every metric is a function of this package, of arrays or of a Summary: `geouq.uc
 for editors and type checkers are in __init__.pyi, which scripts/stub writes.
 """
 
+import logging as _logging
 from importlib import import_module
 from typing import Any
 
@@ -43,6 +44,7 @@ _ROOM_OF = {
     "table": "arrays.datasets",
 }
 
+_logging.getLogger(__name__).addHandler(_logging.NullHandler())  # silent, unless the program configures logging
 _register_accessor()
 
 

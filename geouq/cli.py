@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from geouq.config import Experiment
     from geouq.core.failures import Failure
     from geouq.core.processes import Helpers
+    from geouq.pipeline.junit import Case
     from geouq.pipeline.results import Results
     from geouq.runs.progress import How, Reporter
 
@@ -43,6 +44,19 @@ TRUST_FOR = click.option(
     "--trust-for",
     metavar="AGE",
     help="Do not ask servers for headers that this option kept and that are not older, such as 12h.",
+)
+JUNIT = click.option(
+    "--junit",
+    type=click.Path(path_type=Path, dir_okay=False),
+    metavar="FILE",
+    help="Write a JUnit XML file for continuous integration.",
+)
+ANNOTATE = click.option(
+    "--annotate",
+    type=click.Choice(["auto", "github", "azure", "teamcity", "none"]),
+    default="auto",
+    show_default=True,
+    help="Also print what failed as this service of continuous integration reads it; auto: the service that runs this.",
 )
 GATE_FAILED, WRONG, SOME_FAILED, FINDINGS = 1, 2, 3, 5
 EXIT_CODES = {
@@ -173,7 +187,9 @@ def init(sources: tuple[str, ...], *, out: Path | None, overwrite: bool) -> None
 @click.option("--deep", is_flag=True, help="Examine a larger sample of the pixels.")
 @click.option("--strict", is_flag=True, help="Like --deep; exit code 5 if there is a finding.")
 @TRUST_FOR
-def check(config: Path, *, deep: bool, strict: bool, **options: Any) -> None:
+@JUNIT
+@ANNOTATE
+def check(config: Path, *, deep: bool, strict: bool, junit: Path | None, annotate: str, **options: Any) -> None:
     """Check a configuration and the headers of all rasters, and print the plan and a table of the layers.
 
     CONFIG is the YAML file. The table shows file, band, unit and scale of each layer, the share of nodata in a window
@@ -181,6 +197,7 @@ def check(config: Path, *, deep: bool, strict: bool, **options: Any) -> None:
     window, and prints findings. Only --deep reads more pixels.
     """
     from geouq.pipeline.check import check as checked
+    from geouq.pipeline.junit import cases_of_check
     from geouq.runs.layer_table import lines_of_table
 
     found = checked(config, deep=deep or strict, **options)
@@ -193,6 +210,7 @@ def check(config: Path, *, deep: bool, strict: bool, **options: Any) -> None:
     if found.sample:
         click.echo(f"sample     {found.sample}")
     _print_failures(found.failures)
+    _tell_services([(str(config), tuple(cases_of_check(found, strict=strict)))], junit, annotate)
     if found.problems or found.failures:
         raise click.exceptions.Exit(SOME_FAILED)
     if strict and found.findings:
@@ -216,7 +234,9 @@ def check(config: Path, *, deep: bool, strict: bool, **options: Any) -> None:
 @click.option("--quiet", "how", flag_value="quiet", help="Show no progress.")
 @click.option("-v", "--verbose", "how", flag_value="verbose", help="Print a line for each step, and tracebacks.")
 @click.option("--log-json", "how", flag_value="json", help="Print a JSON object for each step.")
-def run(configs: tuple[Path, ...], *, how: "How | None", **options: Any) -> None:
+@JUNIT
+@ANNOTATE
+def run(configs: tuple[Path, ...], *, how: "How | None", junit: Path | None, annotate: str, **options: Any) -> None:
     """Evaluate one experiment or several, and write tables, maps, figures and pages.
 
     CONFIG is the YAML file of an experiment. A second run reads only tiles that are new or have changed.
@@ -226,6 +246,7 @@ def run(configs: tuple[Path, ...], *, how: "How | None", **options: Any) -> None
     from geouq.pipeline.early import helping_early
     from geouq.runs.progress import reporter
 
+    suites = []
     if options["out"] is not None and len(configs) > 1:
         raise ConfigError("--out names the folder of one run; give one configuration, or leave it out")
     experiments = [load_experiment(config) for config in configs]
@@ -243,7 +264,29 @@ def run(configs: tuple[Path, ...], *, how: "How | None", **options: Any) -> None
         if options["strict"] and results.findings:
             code = code or FINDINGS
         worst = max(worst, code, key=BY_SEVERITY.index)
+        suites.append((str(config), _cases(results, strict=options["strict"])))
+    _tell_services(suites, junit, annotate)
     raise click.exceptions.Exit(worst)
+
+
+def _cases(results: "Results", *, strict: bool) -> "tuple[Case, ...]":
+    """Return a run as tests."""
+    from geouq.pipeline.junit import cases_of_run
+
+    return tuple(cases_of_run(results, strict=strict))
+
+
+def _tell_services(suites: "Sequence[tuple[str, Sequence[Case]]]", junit: Path | None, annotate: str) -> None:
+    """Write and print what failed as services of continuous integration read it."""
+    from geouq.pipeline.annotations import annotations, service_of
+    from geouq.pipeline.junit import write_junit
+
+    if junit is not None:
+        write_junit(suites, junit)
+    service = {"auto": service_of(os.environ), "none": ""}.get(annotate, annotate)
+    for source, cases in suites:
+        for line in annotations(service, source, cases):
+            click.echo(line)
 
 
 def _evaluate(experiment: "Experiment", options: dict[str, Any], progress: "Reporter", early: "Helpers") -> "Results":
@@ -478,11 +521,17 @@ def verify(folder: Path) -> None:
 
 
 @main.command()
-def schema() -> None:
-    """Print the JSON Schema of the configuration, for editors."""
-    from geouq.config import json_schema
+@click.option("--results", is_flag=True, help="Print the JSON Schema of results.json instead.")
+def schema(*, results: bool) -> None:
+    """Print the JSON Schema of the configuration, for editors, or of results.json, for programs."""
+    if results:
+        from geouq.pipeline.results_schema import results_schema
 
-    click.echo(json.dumps(json_schema(), indent=2))
+        click.echo(json.dumps(results_schema(), indent=2))
+    else:
+        from geouq.config import json_schema
+
+        click.echo(json.dumps(json_schema(), indent=2))
 
 
 def _require_own_folders(experiments: "Sequence[Experiment]") -> None:

@@ -19,6 +19,7 @@ from matplotlib.figure import Figure
 
 from geouq.cli import main
 from geouq.config import Experiment, load_experiment
+from geouq.pipeline.annotations import SERVICES
 from geouq.rasters.catalog import Catalog, find_tiles
 from geouq.sweep.settings import Settings
 from geouq.sweep.tiles import sweep_tiles
@@ -109,6 +110,8 @@ def models_folder(tmp_path):
 def geouq(tmp_path, monkeypatch):
     """Run a command in the test's folder; a traceback is never an answer."""
     monkeypatch.chdir(tmp_path)
+    for variable, _ in SERVICES.values():  # of continuous integration, for which commands print more
+        monkeypatch.delenv(variable, raising=False)
 
     def run(*arguments):
         result = CliRunner().invoke(main, [str(argument) for argument in arguments])

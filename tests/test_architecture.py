@@ -22,7 +22,7 @@ FLOORS = (
     {"comparison", "drawing", "pages"},
     {"api", "recalibration"},
     {"accessor", "pipeline", "plot"},
-    {"cli"},
+    {"cli", "rio"},
     {"__main__"},
 )
 FLOOR = {room: floor for floor, rooms in enumerate(FLOORS) for room in rooms}

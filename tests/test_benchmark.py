@@ -9,12 +9,15 @@ import dask.array as da
 import numpy as np
 import pytest
 import rasterio
+from benchmarks import packages
+from benchmarks.choices import Choice
 from benchmarks.large import large_block, wide_strips
 from benchmarks.lazily import in_dask
 from benchmarks.measure import peak_mib, peak_of, peaks_of
 from benchmarks.memory import refusal
 from benchmarks.notebook import in_notebook
 from benchmarks.ours import in_geouq
+from benchmarks.packages import PACKAGES
 from benchmarks.peers import in_numpy
 from benchmarks.rasters import forecasts, make_tile, valid_forecast
 from benchmarks.repeated import repeat_blocks
@@ -251,3 +254,40 @@ def test_peak_memory_is_that_of_the_program(tmp_path, monkeypatch):
 
     assert done.stdout == "done\n"
     assert 90 < large - small < 120
+
+
+@pytest.mark.parametrize("name", PACKAGES)
+def test_other_packages_give_the_same_numbers(name, layers, ours):
+    pytest.importorskip(name.replace("-", "_"))
+
+    found = PACKAGES[name](*layers)
+    assert {metric: ours[metric] for metric in found} == pytest.approx(found, rel=1e-6)
+
+
+def test_the_table_of_packages_names_those_that_are_not_installed(monkeypatch):
+    monkeypatch.setitem(packages.PACKAGES, "no-such-package", in_numpy)
+    choice = Choice(data=Path(), size=None, kernel_size=64, tiles=1, rounds=1, threads=1)
+    rows = {row[0]: row[1:] for row in packages.packages_section(choice).rows}
+
+    assert rows["no-such-package"][0] == "not installed"
+    assert float(rows["scores"][2]) < 1e-9
+
+
+def test_a_call_that_makes_an_array_grows_by_it():
+    grown = packages.grown_mib(lambda: np.ones(8 << 20).sum())
+
+    assert np.isnan(grown) or grown == pytest.approx(64, abs=16)
+
+
+def test_the_environment_is_set_up_if_something_is_missing(tmp_path):
+    """With a `bash` that prints what it is asked for, in the place of a long installation."""
+    bash = tmp_path / "bash"
+    bash.write_text(f"#!{sys.executable}\nimport sys\nprint(sys.argv[1:])\n", encoding="utf-8")
+    bash.chmod(0o755)
+    done = subprocess.run(
+        [sys.executable, "-I", "-S", SCRIPT, "kernel"], env={"PATH": str(tmp_path)}, capture_output=True, text=True,
+        check=True,
+    )  # fmt: skip
+
+    assert "prepare benchmark" in done.stdout
+    assert done.stdout.rstrip().endswith("'kernel']")

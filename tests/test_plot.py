@@ -47,8 +47,8 @@ def line(axes, label):
     return np.array(found.get_data())
 
 
-def test_each_figure_of_a_run_has_a_function():
-    assert set(DRAWN) == set(FIGURES) == set(geouq.plot.__all__)
+def test_each_figure_of_a_run_but_those_of_means_of_areas_has_a_function():
+    assert set(DRAWN) == set(FIGURES) - {"scales", "error_correlation"} == set(geouq.plot.__all__)
 
 
 @pytest.mark.renders

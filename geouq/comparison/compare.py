@@ -15,7 +15,7 @@ from geouq.metrics import Metric, is_judged
 from geouq.numbers.differences import paired_rows, uneven, with_verdicts
 from geouq.numbers.gates import metrics_by_name
 from geouq.numbers.run_metrics import forecast_samples_of
-from geouq.runs.progress import Reporter, Silent
+from geouq.runs.progress import Logged, Reporter
 from geouq.tables.columns import COMPARISON
 from geouq.tables.rows import Row, Table, write_csv
 
@@ -133,7 +133,7 @@ def compare(
     settings = opened[0].experiment.intervals
     regions = (ALL, *restricted[0].experiment.tile_lists, *shared.zones)
     bounds = [bound_of(one, _metrics_of(restricted[0], shared.variables), regions) for one in fail_if_worse]
-    rows, notes = comparison_rows(restricted, shared.variables, settings, reporter or Silent())
+    rows, notes = comparison_rows(restricted, shared.variables, settings, reporter or Logged())
     failing = worse(rows, bounds, settings.level)
     schemes = shared.settings["bins"].schemes
     preferred = next((scheme.name for scheme in preferred_first(schemes)), "")

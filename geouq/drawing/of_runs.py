@@ -11,11 +11,13 @@ from geouq.figures import (
     cell_map,
     correlogram_figure,
     error_by_std_figure,
+    error_correlation_figure,
     group_coverage_figure,
     pit_histogram,
     ranks_figure,
     region_figure,
     reliability_diagram,
+    scales_figure,
     shares_figure,
     shift_figure,
     sparsification_figure,
@@ -199,3 +201,27 @@ def correlogram(case: Case) -> Figure | None:
     if blocks is None or len(blocks.correlation_ranges["error"].correlogram.lags) < 3:
         return None
     return correlogram_figure(blocks, title=case.title, width=case.width)
+
+
+@figure(needs="scales is of the whole, and needs means of blocks with a known size", weighted=False)
+def scales(case: Case) -> Figure | None:
+    """Calibration of means by size.
+
+    Mean squared z and coverage of 90 % intervals of the means of blocks of cells, by the side of the block: with
+    independent, fully correlated and fitted errors, and with the fitted ones corrected for mean squared z.
+    """
+    if case.evaluation_unit.level != "all":
+        return None
+    return scales_figure(case.rows("aggregates"), title=case.title_of_variable, width=case.width)
+
+
+@figure(needs="error_correlation is of the whole, and needs cells with a known size", weighted=False)
+def error_correlation(case: Case) -> Figure | None:
+    """Correlation of errors.
+
+    Correlation of z between pixels by distance, within and between tiles, and the model from which the std of means of
+    areas follows.
+    """
+    if case.evaluation_unit.level != "all":
+        return None
+    return error_correlation_figure(case.rows("error_correlogram"), title=case.title_of_variable, width=case.width)

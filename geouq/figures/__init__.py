@@ -1,5 +1,6 @@
 """Figures: each a function from summaries, or rows of tables, to a matplotlib Figure; nothing is drawn globally."""
 
+from geouq.figures.areas import error_correlation_figure, scales_figure
 from geouq.figures.calibration import calibration_figure, pit_histogram, ranks_figure, shares_figure
 from geouq.figures.cells import TileCells, cell_map, correlogram_figure
 from geouq.figures.predicted_std import error_by_std_figure, sparsification_figure, std_figure
@@ -36,12 +37,14 @@ __all__ = [
     "cell_map",
     "correlogram_figure",
     "error_by_std_figure",
+    "error_correlation_figure",
     "group_coverage_figure",
     "pit_histogram",
     "ranks_figure",
     "region_figure",
     "reliability_diagram",
     "save_figure",
+    "scales_figure",
     "shares_figure",
     "shift_figure",
     "sparsification_figure",

@@ -11,6 +11,9 @@ from geouq.core.processes import Helpers, results
 from geouq.core.usage import give_back
 from geouq.maps.cell_metrics import Cellwise
 from geouq.maps.cells import paths_of_cells, write_cell_maps
+from geouq.maps.geoparquet import NAME as CELLS_TOGETHER
+from geouq.maps.geoparquet import write_geoparquet
+from geouq.maps.layer_definition import NAME, write_layer_definition
 from geouq.maps.pixel_maps import is_pixel_map
 from geouq.maps.pixels import path_of_map
 from geouq.maps.sidecars import write_sidecars
@@ -46,7 +49,10 @@ def write_maps(run: Evaluated, folder: Path, reporter: Reporter, shared: Helpers
     """Write styles and mosaics of the maps of pixels, and the maps of cells; the paths of all, those of pixels too."""
     if not run.record.tiles:
         return []
-    return _sidecars_of_pixel_maps(run, folder) + _maps_of_cells(run, folder, reporter, shared)
+    written = _sidecars_of_pixel_maps(run, folder) + _maps_of_cells(run, folder, reporter, shared)
+    with isolated("maps", NAME, outputs=[folder / NAME]):
+        written += write_layer_definition(written, run.record.variables, run.record.name, folder)
+    return written
 
 
 def _sidecars_of_pixel_maps(run: Evaluated, folder: Path) -> list[Path]:
@@ -65,6 +71,7 @@ def _maps_of_cells(run: Evaluated, folder: Path, reporter: Reporter, shared: Hel
     tags = {"GEOUQ_INPUTS": ", ".join(run.record.tiles), "GEOUQ_CONFIG_SHA256": run.record.config_sha256}
     written: list[Path] = []
     if not names:
+        (folder / CELLS_TOGETHER).unlink(missing_ok=True)
         return written
     places, variables = tuple(run.summaries.places()), run.record.variables
     options, wholes = run.metric_options, run.wholes
@@ -74,9 +81,13 @@ def _maps_of_cells(run: Evaluated, folder: Path, reporter: Reporter, shared: Hel
     ]
     reporter.stage("cell maps", len(variables))
     work = shared.begin(_write_cells, [_CellMaps(cells, places, folder, tags) for cells in each])
+    packages: dict[str, Path] = {}
     for variable, paths in zip(variables, results(work), strict=True):
         written += paths
+        packages.update((variable.name, path) for path in paths if path.suffix == ".gpkg")
         reporter.advance(variable.name)
+    with isolated("maps", CELLS_TOGETHER, outputs=[folder / CELLS_TOGETHER]):
+        written += write_geoparquet(packages, variables, folder)
     return written
 
 

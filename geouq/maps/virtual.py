@@ -85,6 +85,12 @@ def remove_virtual(folder: Path, name: str, tags: Mapping[str, str]) -> None:
             path.with_suffix(".qml").unlink(missing_ok=True)
 
 
+def sources_of(path: Path) -> set[str]:
+    """Return the files that a virtual raster shows, as it names them."""
+    root = ET.parse(path).getroot()  # noqa: S314  the run wrote it
+    return {source.text or "" for source in root.iter("SourceFilename")}
+
+
 def _tags_of(path: Path) -> dict[str, str]:
     """Return the tags of a virtual raster; none of a file that is not one."""
     try:

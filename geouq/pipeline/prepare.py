@@ -22,7 +22,7 @@ from geouq.rasters.catalog import Tile
 from geouq.runs.checksums import catalog_with_checksums
 from geouq.runs.lock import owned
 from geouq.runs.plan import FIGURES, parse_memory
-from geouq.runs.progress import Reporter, Silent
+from geouq.runs.progress import Logged, Reporter
 from geouq.runs.provenance import Begun, config_digest, load_record
 from geouq.runs.store import SavedFiles, damaged_summaries, note_on_unidentified, outdated, unidentified
 from geouq.runs.verification import require_intact_summaries
@@ -38,7 +38,7 @@ def prepare(experiment: Configuration, options: Options, reporter: Reporter | No
     begun = Begun()
     require_type("options", options, Options, "give geouq.Options(...)")
     validate_source_date_epoch()
-    return _prepare(load_experiment(experiment), options, reporter or Silent(), begun)
+    return _prepare(load_experiment(experiment), options, reporter or Logged(), begun)
 
 
 def prepare_again(job: Job, changed: Sequence[str]) -> Job | None:
@@ -88,7 +88,7 @@ def reopened(folder: Configuration, reporter: Reporter | None) -> Iterator[Swept
         require_intact_summaries(folder, record)  # before results.json of the run is replaced
         if config_digest(experiment) != record.config_sha256:
             record = replace(record, notes=(*record.notes, CONFIG_CHANGED))
-        yield Swept(experiment, record, folder, reporter or Silent())
+        yield Swept(experiment, record, folder, reporter or Logged())
 
 
 def helpers_in_memory(job: Job, early: Helpers) -> Helpers:

@@ -38,7 +38,8 @@ from geouq.pages import (
 )
 from geouq.pages.quick_looks import QuickLook
 from geouq.pipeline.figures import FigurePaths, begin_figures, finish_figures
-from geouq.pipeline.results import Results, write_outcome
+from geouq.pipeline.results import Results, log_results, write_outcome
+from geouq.pipeline.stac_item import NAME, write_item
 from geouq.pipeline.stages import Evaluated, Swept
 from geouq.runs.provenance import RunRecord, inputs_in_words, resolved
 from geouq.runs.verification import save_checksums
@@ -70,13 +71,18 @@ def publish(evaluated: Evaluated, shared: Helpers) -> Results:
         figures, undrawn = finish_figures(evaluated, drawing)
         shared.release()
         results = _results_of(evaluated, undrawn)
+        grids = [place.grid for place in evaluated.summaries.places()]
         pages = _write_pages(evaluated, results, figures, maps, missing)
+        with isolated("pages", NAME, outputs=[folder / NAME]):
+            pages.append(write_item(_with_failures(results, missing), grids, maps, _date_of(results.record)))
     results = _with_failures(results, missing)
     write_csv(results.tables["failures"], folder / "tables" / "failures.csv")
     files += [*maps, *(folder / path for path in figures.values()), *pages, write_outcome(results)]
     files.append(save_checksums([*files, folder / "config.yaml"], folder))
     recalibrated, told = evaluated.recalibrated
-    return replace(results, files=(*files, *recalibrated), warnings=(*results.warnings, *told))
+    results = replace(results, files=(*files, *recalibrated), warnings=(*results.warnings, *told))
+    log_results(results)
+    return results
 
 
 def _results_of(evaluated: Evaluated, undrawn: Sequence[str]) -> Results:

@@ -1,6 +1,7 @@
 """What a run gives to Python, and results.json: whether it succeeded, and its main numbers, for programs to read."""
 
 import json
+import logging
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -65,6 +66,21 @@ class Results:
         return self.frames["metrics"]
 
     @property
+    def gates_passed(self) -> bool:
+        """Return whether all gates passed."""
+        return all(gate.passed for gate in self.gates)
+
+    @property
+    def success(self) -> bool:
+        """Return whether all gates passed and nothing failed."""
+        return self.gates_passed and not self.failures
+
+    @property
+    def bounds(self) -> list[dict[str, Any]]:
+        """Return an entry of results.json for each bound of a gate."""
+        return [entry for gate in self.gates for entry in _bounds(gate)]
+
+    @property
     def outcome(self) -> dict[str, Any]:
         """Return the content of results.json.
 
@@ -72,12 +88,12 @@ class Results:
         run` without `--strict` ends with code 0. `warnings` are about the input and put the numbers in question;
         `notes` are about the numbers. `verdicts` has one entry for each variable of the whole and of each region.
         """
-        passed, record = all(gate.passed for gate in self.gates), self.record
+        record = self.record
         return {
             "format": FORMAT,
-            "success": passed and not self.failures,
-            "gates_passed": passed,
-            "gates": [entry for gate in self.gates for entry in _bounds(gate)],
+            "success": self.success,
+            "gates_passed": self.gates_passed,
+            "gates": self.bounds,
             "failures": [failure.row for failure in self.failures],
             "warnings": list(self.input_warnings),
             "notes": list(self.notes),
@@ -99,6 +115,20 @@ def write_outcome(results: Results) -> Path:
     path = results.folder / "results.json"
     write_text(path, json.dumps(results.outcome, indent=1, ensure_ascii=False, allow_nan=False) + "\n")
     return path
+
+
+def log_results(results: Results) -> None:
+    """Pass warnings, notes, failures and failed gates to the logger `geouq.results`."""
+    log = logging.getLogger("geouq.results")
+    for warning in results.input_warnings:
+        log.warning("%s", warning)
+    for note in results.notes:
+        log.info("%s", note)
+    for failure in results.failures:
+        log.error("%s", failure)
+    for gate in results.gates:
+        if not gate.passed:
+            log.error("gate failed: %s", gate)
 
 
 def _bounds(gate: GateResult) -> Iterator[dict[str, Any]]:

@@ -42,7 +42,7 @@ from geouq.recalibration.source_run import JustRun, Opened, groups_of, open_run,
 from geouq.recalibration.sweeping import Judged, Projection, sweep_judged, views_of
 from geouq.runs.lock import owned
 from geouq.runs.plan import Plan, plan_run, slots
-from geouq.runs.progress import Reporter, Silent
+from geouq.runs.progress import Logged, Reporter
 from geouq.runs.store import SavedSummaries, SummariesUnderWay
 from geouq.sweep.tiles import for_each_tile
 from geouq.sweep.workers import workers
@@ -149,7 +149,7 @@ def recalibrate(
     RunLockedError
         If another process writes to `out`.
     """
-    reporter, folder = reporter or Silent(), folder_of_run("folder", folder)
+    reporter, folder = reporter or Logged(), folder_of_run("folder", folder)
     opened, wanted = open_run(folder, wanted, threads or 1, just_run)
     planned = partial(plan_run, Catalog(tuple(opened.tiles.values()), (), ()), threads, memory)
     job = _Job(opened, wanted, _no_run(Path(out or folder / "recalibration")), planned(), reporter)

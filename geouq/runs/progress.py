@@ -4,6 +4,7 @@ A step of a stage, such as a tile, may be long: then the progress shows how much
 """
 
 import json
+import logging
 import sys
 import time
 from collections.abc import Collection, Iterator
@@ -11,6 +12,7 @@ from contextlib import contextmanager
 from typing import Literal, Protocol
 
 from geouq.core.interrupts import raise_if_interrupted
+from geouq.core.wording import counted
 
 OF_TILES = frozenset({"checksums", "sweep", "exact bins", "zones", "maps", "judgement", "recalibrated rasters"})
 How = Literal["fitting", "quiet", "verbose", "json"]
@@ -47,6 +49,35 @@ class Silent:
 
     def say(self, line: str) -> None:
         """Do nothing."""
+
+
+class Logged:
+    """Passes stages, steps and lines to the logger `geouq.progress`: those of calls from Python that name no reporter.
+
+    Stages and lines have the level INFO, steps DEBUG.
+    """
+
+    def __init__(self) -> None:
+        self._log = logging.getLogger("geouq.progress")
+        self._stage, self._total, self._done = "", 0, 0
+
+    def stage(self, name: str, total: int) -> None:
+        """Log the stage and the number of its steps."""
+        self._stage, self._total, self._done = name, total, 0
+        if total:
+            self._log.info("%s: %s", name, counted(total, "step"))
+
+    def under_way(self, step: str, share: float) -> None:
+        """Do nothing."""
+
+    def advance(self, done: str) -> None:
+        """Log a step."""
+        self._done += 1
+        self._log.debug("%s %d/%d: %s", self._stage, self._done, self._total, done)
+
+    def say(self, line: str) -> None:
+        """Log a line."""
+        self._log.info("%s", line)
 
 
 class Log:

@@ -44,7 +44,6 @@ from geouq.tables.packed import PackedRows
 
 if TYPE_CHECKING:
     import pandas as pd
-    import pyarrow as pa
 
 HEAVY_BIN = 0.95
 TOGETHER = 1 << 13  # rows of a group of a Parquet file
@@ -308,23 +307,9 @@ def write_parquet(table: Table, path: Path, metadata: Mapping[str, str]) -> bool
     waiting = iter(table.values())
     with atomic_write(path) as part, pq.ParquetWriter(part.absolute(), schema) as file:  # `a:b/c` would be an address
         while rows := list(islice(waiting, TOGETHER)):
-            columns = zip(*rows, strict=True)
-            arrays = [_arrow(column, kind) for column, kind in zip(columns, schema.types, strict=True)]
-            file.write_table(pa.Table.from_arrays(arrays, schema=schema))
+            columns = map(pa.array, zip(*rows, strict=True), schema.types)
+            file.write_table(pa.Table.from_arrays(list(columns), schema=schema))
     return True
-
-
-def _arrow(values: Sequence[object], kind: "pa.DataType") -> "pa.Array":
-    """Return an Arrow array, in which None is null; `pyarrow.array` would import pandas, which takes longer."""
-    import pyarrow as pa  # noqa: PLC0415
-
-    present = pa.py_buffer(np.packbits([value is not None for value in values], bitorder="little"))
-    if kind == pa.string():
-        texts = [b"" if value is None else str(value).encode() for value in values]
-        ends = np.cumsum([0, *map(len, texts)], dtype=np.int32)
-        return pa.Array.from_buffers(kind, len(values), [present, pa.py_buffer(ends), pa.py_buffer(b"".join(texts))])
-    numbers = np.array([0 if value is None else value for value in values], kind.to_pandas_dtype())
-    return pa.Array.from_buffers(kind, len(values), [present, pa.py_buffer(numbers)])
 
 
 def _of(unit: EvaluationUnit, variable: Variable) -> Row:

@@ -160,11 +160,20 @@ def _share_mib(pid: int) -> float:
 
 def peak_mib(pid: int | str = "self") -> float:
     """Peak resident memory of a process so far in MiB, 0 where it has ended."""
+    return _status_mib(pid, "VmHWM:")
+
+
+def resident_mib(pid: int | str = "self") -> float:
+    """Resident memory of a process in MiB, 0 where it has ended."""
+    return _status_mib(pid, "VmRSS:")
+
+
+def _status_mib(pid: int | str, key: str) -> float:
     try:
         words = Path(f"/proc/{pid}/status").read_text(encoding="ascii").split()
     except OSError:
         return 0.0
-    return next((int(value) * 1024 / MIB for word, value in pairwise(words) if word == "VmHWM:"), 0.0)
+    return next((int(value) * 1024 / MIB for word, value in pairwise(words) if word == key), 0.0)
 
 
 def _busy() -> float:

@@ -8,6 +8,7 @@ FILES = {
     "config.yaml": "the resolved configuration",
     "run.json": "versions, inputs, times, memory, findings and checksums of all outputs",
     "results.json": "for programs: success, gates, verdicts with their parts, main numbers, warnings",
+    "item.json": "a STAC item for catalogs: place, day, and main files as assets",
     "gates.json": "with gates: what each gate judged, whether it passed, and the reason if there was nothing to judge",
     "SHA256SUMS": "checksums for `sha256sum -c` of all files except summaries, which contain their own",
     ".geouq.lock": "the lock of a command that writes to the folder",
@@ -34,6 +35,8 @@ FILES = {
     "maps/cells_<variable>.vrt": "the cells of all tiles as one raster, if the tiles share a lattice of pixels",
     "maps/cells_<variable>.gpkg": "the same as polygons, with a QGIS style for each metric; GeoJSON without the extra "
     "`polygons`",
+    "maps/cells.parquet": "the polygons of all variables as GeoParquet, with the extras `parquet` and `polygons`",
+    "maps/maps.qlr": "layer definition of QGIS: opens all maps in groups, in their colours",
     "maps/<name>.qml": "QGIS style of the map of that name; QGIS loads it with the map",
     "maps/styles/<name>.qml": "QGIS styles of the bands of a map of pixels that differ from the first in colours",
     "maps/<name>.aux.xml": "names of the codes of a map",

@@ -30,9 +30,10 @@ def test_the_system_says_what_was_used():
 
 ENDS_QUICKLY = """import atexit, gc
 from geouq.core.usage import end_quickly
-atexit.register(lambda: print(gc.get_freeze_count() > 0))  # called after what is registered later
+before = gc.get_freeze_count()  # more than none since Python 3.12
+atexit.register(lambda: print(gc.get_freeze_count() > before))  # called after what is registered later
 end_quickly()
-print(gc.get_freeze_count() > 0)
+print(gc.get_freeze_count() > before)
 """
 
 

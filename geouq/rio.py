@@ -1,0 +1,102 @@
+"""The command `rio geouq`, which rasterio finds through the entry point `rasterio.rio_plugins`.
+
+It is imported by every call of `rio`: imports of the package stay inside the functions.
+"""
+
+import json
+from collections.abc import Iterator, Sequence
+from math import isfinite
+from typing import Any
+
+import click
+
+Row = dict[str, Any]
+
+
+@click.command("geouq", short_help="Evaluate the calibration of a map with uncertainty.")
+@click.argument("mean", metavar="MEAN")
+@click.argument("std", metavar="STD")
+@click.argument("truth", metavar="TRUTH")
+@click.option("--variance", "is_variance", is_flag=True, help="STD holds the variance.")
+@click.option(
+    "-b", "--bidx", "bands", type=click.IntRange(1), multiple=True, help="Band; may be repeated. Default: all."
+)
+@click.option(
+    "--metric", "metrics", multiple=True, metavar="NAME", help="Show this metric; may be repeated. all: every metric."
+)
+@click.option("--json", "as_json", is_flag=True, help="Print a JSON array with an object for each number.")
+def rio_geouq(
+    mean: str,
+    std: str,
+    truth: str,
+    *,
+    is_variance: bool,
+    bands: Sequence[int],
+    metrics: Sequence[str],
+    as_json: bool,
+) -> None:
+    """Compare the predicted uncertainty of every pixel with the errors of the prediction.
+
+    MEAN and STD are rasters of the prediction, TRUTH is one of the reference, all on the same grid. Metrics of bins are
+    of ten bins with equal counts. For regions, intervals, maps and pages, use `geouq run`.
+    """
+    from geouq.core.errors import GeouqError
+
+    try:
+        rows = _rows({"mean": mean, "variance" if is_variance else "std": std, "truth": truth}, bands)
+        shown = _selected(rows, metrics)
+    except (GeouqError, OSError) as error:
+        raise click.ClickException(str(error)) from None
+    if as_json:
+        click.echo(json.dumps(shown, indent=1, ensure_ascii=False))
+    else:
+        for line in _lines(shown):
+            click.echo(line)
+
+
+def _rows(layers: dict[str, str], bands: Sequence[int]) -> list[Row]:
+    """Return the numbers of each band, read in windows."""
+    from geouq.arrays.datasets import table
+    from geouq.core.errors import ConfigError
+    from geouq.reading.stack import open_stack
+
+    rows: list[Row] = []
+    stack = open_stack({"version": 1, "name": "rio", "data": layers})
+    if too_large := [band for band in bands if band > stack.sizes["variable"]]:
+        raise ConfigError(f"there is no band {too_large[0]}; {layers['mean']} has {stack.sizes['variable']}")
+    for index in [band - 1 for band in bands] or range(stack.sizes["variable"]):
+        own = stack.isel(variable=index)
+        summary = own.geouq.summarize().compute()
+        found = table(summary, units=str(own.units.item()), bins=["equal-count-10"])
+        name = {"variable": str(own.variable.item())}
+        rows += [name | {str(key): value for key, value in row.items()} for row in found.to_dict("records")]
+    return rows
+
+
+def _selected(rows: Sequence[Row], metrics: Sequence[str]) -> list[Row]:
+    """Return the rows of some metrics, by default those of a page; numbers that are missing are None."""
+    from geouq.core.errors import ConfigError
+    from geouq.metrics import shown_in, usual_name
+
+    known = list(dict.fromkeys(row["metric"] for row in rows))
+    if unknown := [name for name in metrics if name not in (*known, "all")]:
+        raise ConfigError(f"there is no metric {unknown[0]}; there are {', '.join(known)}")
+    usual = [name for name in map(usual_name, shown_in("page")) if name in known]
+    names = known if "all" in metrics else list(dict.fromkeys(metrics or usual))
+    of_name = {name: [row for row in rows if row["metric"] == name] for name in names}
+    variables = dict.fromkeys(row["variable"] for row in rows)
+    chosen = (row for variable in variables for name in names for row in of_name[name] if row["variable"] == variable)
+    return [row | {"value": row["value"] if isfinite(row["value"]) else None} for row in chosen]
+
+
+def _lines(rows: Sequence[Row]) -> Iterator[str]:
+    """Yield a line for each variable, and one for each of its numbers: metric, value and unit."""
+    widest, variable = max(len(row["metric"]) for row in rows), ""
+    for row in rows:
+        if row["variable"] != variable:
+            variable = row["variable"]
+            yield f"{variable}: {row['n']:,} pixels"
+        value = "missing" if row["value"] is None else f"{row['value']:.6g}"
+        units = row["units"] if row["units"] not in ("", "1") else ""
+        group = f" by {row['group']}" if row["group"] else ""
+        yield f"  {row['metric']:{widest}}  {value:>12} {units}{group}".rstrip()

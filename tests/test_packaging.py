@@ -1,0 +1,101 @@
+"""Files for package indexes, conda, containers and hosts of repositories agree with the package."""
+
+import json
+import re
+import tomllib
+from pathlib import Path
+
+import pytest
+import yaml
+
+import geouq
+
+ROOT = Path(__file__).parents[1]
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+CONDA = {"dask": "dask-core", "isal": "python-isal", "matplotlib": "matplotlib-base"}
+WORKFLOWS = sorted((ROOT / ".github" / "workflows").glob("*.yml"))
+
+
+def yaml_of(name):
+    return yaml.safe_load((ROOT / name).read_text(encoding="utf-8"))
+
+
+def as_conda(requirements):
+    """Requirements in the names of conda; those of some Pythons only are left to its solver."""
+    found = (re.match(r"([\w-]+)(?:\[\w+\])?(.*)", each).groups() for each in requirements if ";" not in each)
+    return {f"{CONDA.get(name, name)} {bound}" for name, bound in found}
+
+
+def extras():
+    optional = PROJECT["project"]["optional-dependencies"]
+    return as_conda(each for name, listed in optional.items() if name != "all" for each in listed)
+
+
+def required():
+    return as_conda(PROJECT["project"]["dependencies"])
+
+
+def test_the_environment_of_conda_has_all_dependencies_and_extras():
+    listed = set(yaml_of("environment.yml")["dependencies"])
+
+    assert listed == {f"python {PROJECT['project']['requires-python']}", "pip"} | required() | extras()
+
+
+def test_the_recipe_of_conda_has_the_dependencies_extras_and_version():
+    recipe = yaml_of("recipe/recipe.yaml")
+    built_with = {re.sub(r"(?=>)", " ", each) for each in PROJECT["build-system"]["requires"]}
+
+    assert recipe["context"]["version"] == geouq.__version__
+    assert set(recipe["requirements"]["run"]) == {"python >=3.11"} | required()
+    assert set(recipe["requirements"]["run_constraints"]) == extras()
+    assert built_with <= set(recipe["requirements"]["host"])
+    assert recipe["build"]["python"]["entry_points"] == ["geouq = geouq.__main__:main"]
+
+
+def test_citation_and_codemeta_name_this_version_and_licence():
+    citation, metadata = yaml_of("CITATION.cff"), json.loads((ROOT / "codemeta.json").read_text(encoding="utf-8"))
+    project = PROJECT["project"]
+
+    assert citation["version"] == metadata["version"] == geouq.__version__
+    assert citation["license"] == project["license"]
+    assert metadata["license"].endswith(project["license"])
+    assert sorted(citation["keywords"]) == sorted(metadata["keywords"]) == project["keywords"]
+    assert metadata["description"] == project["description"]
+    assert citation["authors"][0]["name"] == metadata["author"][0]["name"] == project["authors"][0]["name"]
+
+
+@pytest.mark.parametrize("path", WORKFLOWS, ids=lambda path: path.stem)
+def test_workflows_run_scripts_and_tests_that_exist(path):
+    for name in re.findall(r"\./(scripts/\w+)|(tests/[\w/.]+)", path.read_text(encoding="utf-8")):
+        if "".join(name) != "scripts/docs":
+            assert (ROOT / "".join(name)).exists(), name
+
+
+def test_all_supported_pythons_are_tested():
+    classifiers = [re.search(r":: (3\.\d+)$", each) for each in PROJECT["project"]["classifiers"]]
+    pythons = [match[1] for match in classifiers if match]
+    jobs = yaml_of(".github/workflows/tests.yml")["jobs"]
+    script = (ROOT / "scripts" / "versions").read_text(encoding="utf-8")
+
+    assert jobs["test"]["strategy"]["matrix"]["python"] == jobs["versions"]["strategy"]["matrix"]["python"] == pythons
+    assert f"PYTHONS=({' '.join(pythons)})" in script
+
+
+def test_the_quick_tests_of_all_versions_exist():
+    script = (ROOT / "scripts" / "versions").read_text(encoding="utf-8")
+    (listed,) = re.findall(r"^TESTS=\((.*?)\)", script, re.DOTALL | re.MULTILINE)
+
+    assert [name for name in listed.split() if not (ROOT / name).exists()] == []
+
+
+def test_no_link_of_the_readme_on_an_index_points_to_a_file():
+    """The build turns links to files into text; here by the same patterns."""
+    hook = PROJECT["tool"]["hatch"]["metadata"]["hooks"]["fancy-pypi-readme"]
+    first, last = hook["fragments"]
+    text = (ROOT / first["path"]).read_text(encoding="utf-8").partition(first["end-before"])[0] + last["text"]
+    for rule in hook["substitutions"]:
+        text = re.sub(rule["pattern"], rule["replacement"], text)
+
+    assert "## Which tool when" in text
+    assert "your first map takes five minutes" in text
+    assert [link for link in re.findall(r"\]\((.*?)\)", text) if not link.startswith("https://")] == []
