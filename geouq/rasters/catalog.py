@@ -150,6 +150,13 @@ class Tile:
         own = ((layer, raster) for layer, raster in self.rasters.items() if _is_read_for(layer, variable))
         return {layer: number_of_band(raster, layer, variable) for layer, raster in own}
 
+    def bands_in(self, layer: str, variable: Variable) -> tuple[int, ...]:
+        """Return the numbers of the bands that hold a variable in a layer: several, where its members are bands."""
+        prediction, key = self.predictions[variable.model], model_and_layer(layer)[1]
+        if isinstance(prediction, Layered) and key in prediction.rasters:
+            return dict((*prediction.values(variable), *prediction.more(variable)))[key]
+        return (number_of_band(self.rasters[layer], layer, variable),)
+
     def part(self, name: str, window: Window) -> Self:
         """Return the part of the tile that lies in a window, as a tile of that name."""
         rasters = {layer: raster.part(window) for layer, raster in self.rasters.items()}
@@ -378,7 +385,7 @@ def _in_units(tile: Tile, experiment: Experiment) -> Tile:
         for one in tile.variables
     }
     variables = {layer: tile.variables_of(layer) for layer in layers}
-    rasters, notes = in_units_of(variables, layers, experiment.settings, units)
+    rasters, notes = in_units_of(variables, layers, experiment.settings, units, tile.bands_in)
     same = all(rasters[layer] is raster for layer, raster in layers.items())
     of_arrays = (note for raster in layers.values() if raster.array for note in raster.array.notes)
     notes = (*tile.notes, *dict.fromkeys(of_arrays), *notes)

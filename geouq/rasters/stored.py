@@ -1,6 +1,6 @@
 """How the values of layers are stored, where the configuration says so, and in which units they are."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
 
@@ -20,6 +20,7 @@ from geouq.rasters.raster import (
     stored_nodata,
 )
 
+BandsIn = Callable[[str, Variable], Sequence[int]]
 IN_UNITS = ("mean", "truth", "lower", "upper", "members", "quantiles")
 IN_DIFFERENCES = ("std", "truth_std")
 IN_SHARES = ("relative_std", "truth_relative_std")
@@ -88,6 +89,7 @@ def in_units_of(
     rasters: Mapping[str, Raster],
     written: Mapping[str, LayerFile],
     units: Mapping[str, str],
+    bands_in: BandsIn,
 ) -> tuple[dict[str, Raster], tuple[str, ...]]:
     """Return the layers in the units of their variables, and notes on layers whose files have another unit.
 
@@ -103,6 +105,8 @@ def in_units_of(
         What the configuration says of them.
     units : mapping
         Unit of each variable by its name; empty where it is not known.
+    bands_in : callable
+        Returns the numbers of the bands that hold a variable in a layer.
 
     Raises
     ------
@@ -115,7 +119,7 @@ def in_units_of(
         is_written = layer in written and written[layer].units is not None
         own, transformed = _by_scale(layer, variables[layer])
         notes += _notes_on_transformed(layer, rasters[layer], transformed, is_written=is_written)
-        for number, wanted in _wanted(layer, rasters[layer], own, units).items():
+        for number, wanted in _wanted(layer, rasters[layer], own, units, bands_in).items():
             bands = found[layer].bands
             changed = _converted(layer, bands[number - 1], wanted, is_written=is_written)
             if changed is not bands[number - 1]:
@@ -157,11 +161,13 @@ def _kind(layer: str) -> str:
     return model_and_layer(layer)[1].partition(".")[0]
 
 
-def _wanted(layer: str, raster: Raster, variables: Sequence[Variable], units: Mapping[str, str]) -> dict[int, str]:
+def _wanted(
+    layer: str, raster: Raster, variables: Sequence[Variable], units: Mapping[str, str], bands_in: BandsIn
+) -> dict[int, str]:
     """Return the unit in which each band is wanted, by its number; DataError where a band is to be in two."""
     found: dict[int, str] = {}
-    for variable in variables:
-        number, unit = number_of_band(raster, layer, variable), units[variable.name]
+    pairs = ((number, units[variable.name]) for variable in variables for number in bands_in(layer, variable))
+    for number, unit in pairs:
         if number > len(raster.bands):
             continue  # reported elsewhere
         wanted = "1" if _kind(layer) in IN_SHARES else unit

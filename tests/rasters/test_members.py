@@ -156,3 +156,29 @@ def test_a_member_is_taken_at_one_label_of_another_dimension(tmp_path, sweep_one
     (alone,) = sweep_one(experiment({**ALONG, "path": "east.zarr"}, {**TRUTH, "path": "east_truth.nc"})).values()
 
     assert same(late.variables, alone.variables)
+
+
+@pytest.mark.parametrize("order", ["variables", "layers"])
+def test_each_member_is_in_the_unit_of_its_own_variable(tmp_path, sweep_one, order):
+    """Two members of a height in m and of a width that the truth has in cm and the members in m."""
+
+    def write(path, bands, units):
+        write_raster(path, np.float32(bands), units=units, transform=PLACE, nodata=np.nan)
+
+    members, truth = np.round(8 * layers(4, shape=SHAPE)["mean"]) / 8, layers(shape=SHAPE)["truth"]  # exact in float32
+    write(tmp_path / "a_truth.tif", [truth, 100 * truth], ["m", "cm"])
+    factor = np.array([1, 1, 100, 100] if order == "variables" else [1, 100, 1, 100])
+    write(tmp_path / "a_in_m.tif", members, ["m"] * 4)
+    write(tmp_path / "a_in_own.tif", members * factor[:, None, None], ["m" if one == 1 else "cm" for one in factor])
+    variables = {"height": {"band": 1, "units": "m"}, "width": {"band": 2, "units": "cm"}}
+
+    def swept(members):
+        data = {"members": members, "truth": "{tile}_truth.tif", "band_order": order}
+        own = load_experiment({"version": 1, "name": "one", "variables": variables, "data": data})
+        (found,) = sweep_one(own).values()
+        return found.variables
+
+    converted, plain = swept("{tile}_in_m.tif"), swept("{tile}_in_own.tif")
+    for name in variables:
+        for one, other in zip(converted[name].whole.moments.sums, plain[name].whole.moments.sums, strict=True):
+            assert one == pytest.approx(other, rel=1e-12)
