@@ -37,6 +37,8 @@ html_theme_options = {
     "footer_end": [],
     "secondary_sidebar_items": ["page-toc"],
 }
+html_static_path = ["_static"]
+html_css_files = ["site.css"]
 html_show_sourcelink = False
 
 
