@@ -60,7 +60,7 @@ def headline(variables: Sequence[Variable], verdicts: Mapping[Place, Verdict]) -
         variable.name: verdicts[place] for variable in variables if (place := place_of("all", variable)) in verdicts
     }
     names = {(variable.variable, variable.model): variable.name for variable in variables}
-    regions = [(names[place[2:]], place[1], one) for place, one in verdicts.items() if place[0] == "region"]
+    regions = _regions(names, verdicts)
     tone, sentence = _answer_with_empty(whole, [one for one in regions if one[2].is_certain])
     ranked = sorted(whole, key=lambda name: _rank(whole[name]))
     most = len(ranked) if len(ranked) == MOST_LINES + 1 else MOST_LINES  # "1 more" takes a line, too
@@ -69,6 +69,19 @@ def headline(variables: Sequence[Variable], verdicts: Mapping[Place, Verdict]) -
     more, first = len(ranked) - len(lines), first or "".join(ranked[:1])
     why = reasons({name: whole[name] for name in ranked[:most]})
     return Headline(tone, sentence, lines, worst, more, first, _limits_of(verdicts.values()), why)
+
+
+def _regions(names: Mapping[tuple[str, str], str], verdicts: Mapping[Place, Verdict]) -> list[tuple[str, str, Verdict]]:
+    """Return the name of the variable, the region and the verdict of each; once where regions have the same pixels."""
+    found: dict[tuple[object, ...], tuple[str, str, Verdict]] = {}
+    for (level, region, variable, model), verdict in verdicts.items():
+        if level == "region":
+            name = names[variable, model]
+            numbers = tuple(part.value for part in (*verdict.parts.values(), verdict.inside))
+            found.setdefault(
+                (name, *(numbers if any(own is not None for own in numbers) else (region,))), (name, region, verdict)
+            )
+    return list(found.values())
 
 
 def _limits_of(verdicts: Iterable[Verdict]) -> str:

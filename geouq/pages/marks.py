@@ -15,5 +15,5 @@ MARKS: Mapping[str, str] = {
     "worse": "✗",
 }
 HOLDS = "✓"  # no large effect
-ELSEWHERE = "*"  # no significant effect in this tab, but one in another tab
+ELSEWHERE = "*"  # no significant effect in this tab, but one in another tab or in the shape of PIT
 OPEN = "?"  # not conclusive

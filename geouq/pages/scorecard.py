@@ -167,7 +167,7 @@ def _cell(verdict: Verdict | None, skill: float | None) -> CardCell:
         return CardCell([Mark(), Mark(), Mark(), _skill(skill)], "no verdict")
     words = f"{effect_words(verdict)} ({certainty(verdict)}){_excluded_alone(verdict)}"
     marks = [_coverage(verdict), _spread(verdict), _bias(verdict)]
-    if any(SIGNIFICANT in mark.classes.split() for mark in marks):
+    if verdict.is_certain or any(SIGNIFICANT in mark.classes.split() for mark in marks):
         marks = [mark if SIGNIFICANT in mark.classes.split() else _pointing_elsewhere(mark) for mark in marks]
     return CardCell([*marks, _skill(skill)], words)
 
@@ -184,7 +184,7 @@ def _excluded_alone(verdict: Verdict) -> str:
 
 
 def _pointing_elsewhere(mark: Mark) -> Mark:
-    """Return a mark that is not significant with a sign that another tab has a significant effect."""
+    """Return a mark that is not significant with a sign that another number has a significant effect."""
     if HOLDS in mark.text:
         return mark._replace(text=mark.text.replace(HOLDS, ELSEWHERE))
     return mark if mark == Mark() else mark._replace(text=mark.text + ELSEWHERE)

@@ -332,7 +332,8 @@ def test_a_certain_finding_comes_before_larger_effects_that_are_not_certain():
 
 
 def test_the_sentence_names_each_region_once_and_not_too_many_of_them():
-    regions = [(region, name, verdict(2.0, finding=OVER)) for region in "abcde" for name in ("AGB", "Clay")]
+    stds = {region: 2 + number / 100 for number, region in enumerate("abcde")}
+    regions = [(region, name, verdict(std, finding=OVER)) for region, std in stds.items() for name in ("AGB", "Clay")]
 
     assert answer({"AGB": verdict(), "Clay": verdict()}, regions).sentence == (
         "Not trustworthy in some regions: AGB and Clay in a; AGB and Clay in b; AGB and Clay in c; "
@@ -371,3 +372,11 @@ def test_the_level_of_the_limits_is_named():
 
     assert found.limits == "95 % confidence intervals"
     assert answer({"Clay": verdict()}).limits == "confidence intervals"
+
+
+def test_a_region_that_has_the_pixels_of_another_is_not_named_again():
+    regions = [(region, name, verdict(2.0, finding=OVER)) for region in ("NORTH", "out") for name in ("AGB", "Clay")]
+
+    found = answer({"AGB": verdict(), "Clay": verdict()}, regions).sentence
+
+    assert found == "Not trustworthy in NORTH, where AGB and Clay are miscalibrated."

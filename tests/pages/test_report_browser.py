@@ -660,7 +660,9 @@ def test_the_map_is_hatched_where_its_metric_is_open_or_untested_as_the_scorecar
     expect(note).to_contain_text("zms")
     assert hatched_tiles(page) == on_the_card("bias") == [True, False, True]
     page.locator("#map select").nth(1).select_option("uce")
-    expect(note).to_have_text("Nothing is hatched: no verdict rests on uce.")
+    expect(note).to_have_text(
+        "Nothing is hatched: hatching belongs to the numbers of the scorecard, and uce is none of them."
+    )
     assert hatched_tiles(page) == [False, False, False]
 
 
