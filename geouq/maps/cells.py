@@ -101,7 +101,7 @@ def _path(patch: Patch, variable: Variable, folder: Path) -> Path:
 
 
 def _tiles(patch: Patch) -> dict[str, str]:
-    """Return the tag that names the tiles of one raster of several."""
+    """Return the tag that names the tiles of a raster, where there are several rasters."""
     return {"GEOUQ_TILE": ", ".join(tile.tile for tile in patch.tiles)} if patch.prefix else {}
 
 

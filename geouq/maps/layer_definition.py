@@ -55,7 +55,7 @@ class Layer:
 
 
 def write_layer_definition(maps: Sequence[Path], variables: Sequence[Variable], title: str, folder: Path) -> list[Path]:
-    """Write `maps.qlr` for the maps of a run; return its path. Without maps, that of an earlier run goes.
+    """Write `maps.qlr` for the maps of a run; return its path. Without maps, the file of an earlier run is removed.
 
     Parameters
     ----------

@@ -81,7 +81,7 @@ def aggregate(
     options : Options
         How to carry it out. `out` is the folder to write to; by default `aggregate` in the folder of the results.
     correlation : path, optional
-        The folder of a run with truth, that of its recalibration for recalibrated maps, or an error_correlation.json.
+        The folder of a run with truth (for recalibrated maps, of its recalibration), or an error_correlation.json.
         By default the run of this configuration.
     reporter : Reporter, optional
         Receives the progress.
@@ -113,7 +113,7 @@ def aggregate(
 def _correlations(results: Path, given: Path | None) -> dict[str, KnownCorrelation]:
     """Return the correlation of each variable; empty if none is given and there is no run."""
     path = results if given is None else given
-    if path.is_dir():  # that of a run, or of a recalibration
+    if path.is_dir():  # of a run, or of a recalibration
         path = next((own for own in (path / "tables" / FILE, path / FILE) if own.is_file()), path / "tables" / FILE)
     if given is None and not path.is_file():
         return {}

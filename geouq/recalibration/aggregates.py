@@ -70,9 +70,9 @@ def area_changes(
         before = after[name] = aggregates_of(_areas(opened, opened.summaries), settings, name)
         if keys := chosen.get(name):
             after[name] = aggregates_of(_areas(opened, judged), settings, keys[0].label)
-            told = {"method": keys[0].method, "judged": keys[0].judge}
+            common = {"method": keys[0].method, "judged": keys[0].judge}
             for when, found in ((BEFORE, before), (AFTER, after[name])):
-                rows += [row | told | {"when": when} for row in scale_rows(found, name, settings.interval)]
+                rows += [row | common | {"when": when} for row in scale_rows(found, name, settings.interval)]
             notes += _sentence(name, rows)
     columns, variables = RECALIBRATED_AGGREGATES.columns, opened.record.variables
     return AreaChanges(by_model(Table(columns, tuple(rows)), variables, ""), after, tuple(notes))
