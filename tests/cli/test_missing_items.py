@@ -179,7 +179,7 @@ def test_a_map_of_pixels_that_fails_costs_itself_alone(earlier, tile_folder, geo
     assert done.exit_code == 3
     assert "failed: z of tile a1 (maps): ZeroDivisionError: division by zero" in done.output
     kept = {path.name for path in (tmp_path / OUT / "maps").glob("*.*") if path.suffix != ".qml"}
-    expected = {"a1_error.tif", "a2_error.tif", "error.vrt"}
+    expected = {"a1_error.tif", "a2_error.tif", "error.vrt", "maps.qlr"}
     assert kept == (expected | {"a2_z.tif"} if earlier else expected)  # the second tile did not change
     assert outcome_of(tmp_path)["tiles"] == 2
     monkeypatch.undo()
