@@ -445,6 +445,27 @@ def test_pointing_at_a_cell_shows_its_name_and_numbers(opened, run):
     assert shown["pixels"] == len(truth) < CELL * CELL
 
 
+def test_a_cell_pointed_at_before_the_sums_of_its_metric_are_loaded_has_a_number_once_they_are(opened):
+    from playwright.sync_api import expect
+
+    held = []
+
+    def hold(route):
+        held.append(route)
+
+    page = opened(before=lambda page: page.route("**/assets/data/sums_*.js", hold))
+    page.locator("#map select").nth(1).select_option("rmse")
+
+    page.mouse.move(*locate(page, 16 + 6))
+    expect(page.locator("#map .pointed")).to_have_text("a2, row 2, column 3")
+    assert page.locator("#map .pointed-value").inner_text() == ""
+
+    assert held
+    for route in held:
+        route.continue_()
+    expect(page.locator("#map .pointed-value")).to_have_text(re.compile("RMSE [0-9.]+"))
+
+
 def expect_chosen(page, pattern):
     """Wait until the map shows what is chosen; a page may not evaluate text, so that waiting for a function cannot."""
     from playwright.sync_api import expect

@@ -336,12 +336,16 @@ geouq.map = (async () => {
     section.querySelector(".pointed").textContent = found === null ? "" : map.named(found);
     section.querySelector(".where").textContent = found === null ? "" : coordinates(found);
     tellPointed();
-    section.querySelector(".pointed-value").textContent = found === null ? "" : `${metric().name} ${people(metric().at(data.columns, found))}`;
     draw();
     if (!data.ready.has("sums")) need("sums").then(tellPointed);
   }
+  /** The metric of the map and its number in a block; empty until its columns are loaded. */
+  const valueAt = block => data.ready.has(metric().kind) ? `${metric().name} ${people(metric().at(data.columns, block))}` : "";
   /** Show the numbers of the cell that is pointed at, of those columns that are loaded. */
-  const tellPointed = () => tell(POINTED, metrics.map(one => pointed !== null && data.ready.has(one.kind) ? [one.at(data.columns, pointed)] : undefined));
+  function tellPointed() {
+    tell(POINTED, metrics.map(one => pointed !== null && data.ready.has(one.kind) ? [one.at(data.columns, pointed)] : undefined));
+    section.querySelector(".pointed-value").textContent = pointed === null ? "" : valueAt(pointed);
+  }
   /** The numbers of the diagrams, for those who cannot see them, and for copying. */
   function spell({reliability, calibration, pit}) {
     const bodies = panel.querySelectorAll(".numbers tbody");
@@ -388,7 +392,9 @@ geouq.map = (async () => {
   async function useMetric() {
     const one = metric();
     await need(one.kind);
-    if (one === metric()) paint();
+    if (one !== metric()) return;
+    paint();
+    tellPointed();
   }
   /** Show what the address says. */
   async function obey() {
@@ -479,7 +485,7 @@ geouq.map = (async () => {
       go(ARROWS[event.key]);
       point(cursor);
       if (anchor !== null) chooseBox(spanned(anchor, cursor));
-      spoken.textContent = `${map.named(cursor)}: ${has(cursor) ? `${metric().name} ${people(metric().at(data.columns, cursor))}` : "no pixels"}`;
+      spoken.textContent = `${map.named(cursor)}: ${has(cursor) ? valueAt(cursor) : "no pixels"}`;
     } else if (event.key === "Enter" && has(cursor ?? -1)) chooseCell(cursor);
     else if (event.key === "Escape") {
       cursor = anchor = null;
