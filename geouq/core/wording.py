@@ -5,6 +5,7 @@ import re
 from collections.abc import Iterable
 
 DECIMALS = 6  # beyond, numbers are written with powers of ten
+RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 MOST_DIGITS = 4  # after the point, of numbers near an ideal
 LATEX = {
     **{char: f"\\{char}" for char in "&%$#_{}"},
@@ -72,12 +73,16 @@ def digits_from(least: int, ideal: float, numbers: Iterable[float]) -> int:
 
 
 def true_minus(text: str) -> str:
-    """Return a number with a minus sign in place of a hyphen.
+    """Return a number with a minus sign in place of a hyphen, and powers of ten as they are printed.
 
     >>> true_minus("-1.5") == "\N{MINUS SIGN}1.5"
     True
+    >>> true_minus("1.94e+10") == "1.94\u00a0\N{MULTIPLICATION SIGN}\u00a010\N{SUPERSCRIPT ONE}\N{SUPERSCRIPT ZERO}"
+    True
     """
-    return text.replace("-", "\N{MINUS SIGN}")
+    times = "\u00a0\N{MULTIPLICATION SIGN}\u00a010"
+    printed = re.sub(r"e([+-]\d+)", lambda power: f"{times}{str(int(power[1])).translate(RAISED)}", text)
+    return printed.replace("-", "\N{MINUS SIGN}")
 
 
 def minus_in_text(text: str) -> str:

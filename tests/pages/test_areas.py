@@ -66,7 +66,7 @@ def test_intervals_stand_under_mean_and_total():
     row = areas_sheet(content(areas=[own])).rows[0]
 
     assert row[2].under == "170\u00a0to\u00a0230"
-    assert "1.6e+10" in row[5].under
+    assert "1.6\u00a0\N{MULTIPLICATION SIGN}\u00a010¹⁰" in row[5].under
     assert row[6].text == "Mg"
 
 

@@ -1623,6 +1623,29 @@ def test_a_table_is_filtered_downloaded_and_keeps_its_sorting_in_the_address(ope
     assert again.locator("#numbers th", has_text="RMSE").get_attribute("aria-sort") == "descending"
 
 
+def test_a_table_sorts_numbers_with_powers_of_ten_by_size(opened, tmp_path):
+    given = large_content(tiles=5, regions=5)
+    sizes = dict(zip(given.regions, (3e8, 5.0, 2e10, -4e7, 2e-6), strict=True))
+    no_interval = {"ci_low": None, "ci_high": None}
+    metrics = [
+        one | no_interval | {"value": sizes[one["name"]]}
+        if one["level"] == "region" and one["metric"] == "bias"
+        else one
+        for one in given.metrics
+    ]
+    write_report(replace(given, metrics=metrics), tmp_path)
+    page = opened("index.html", tmp_path)
+    heading = page.locator("#numbers .sheet th", has_text="bias")
+    heading.locator("button").click()
+
+    column = heading.evaluate("one => one.cellIndex")
+    rows = page.locator("#numbers .sheet tbody tr").all()
+    names = [row.locator("th").inner_text() for row in rows]
+    assert [name for name in names if name in sizes] == sorted(sizes, key=sizes.get)
+    shown = [row.locator("th, td").nth(column).inner_text().split("\n")[0].replace("\u00a0", "") for row in rows]
+    assert {"\N{MINUS SIGN}4\N{MULTIPLICATION SIGN}10⁷", "2\N{MULTIPLICATION SIGN}10⁻⁶"} <= set(shown)
+
+
 def test_a_number_is_written_alike_beside_the_map_and_in_the_table(opened):
     page = opened()
     lines = page.locator("#part .values tbody tr").all()

@@ -18,12 +18,16 @@ const geouq = (() => {
   }
   const take = (name, group, part, data) => waiting.get(`${name}_${group}_${part}`).resolve(data);
   const parts = (name, group, count) => Promise.all(Array.from({length: count}, (_, part) => load(name, group, part)));
+  const SIGNS = "-0123456789", RAISED = "⁻⁰¹²³⁴⁵⁶⁷⁸⁹";
+  const raised = power => [...String(Number(power))].map(sign => RAISED[SIGNS.indexOf(sign)]).join("");
+  /** A number that people read, as programs read it. */
+  const plain = text => text.replace(/[\u202f\u2007\u2008\u00a0]/g, "").replaceAll("\u2212", "-").replace(/×10([⁻⁰¹²³⁴⁵⁶⁷⁸⁹]+)/, (_, power) => `e${[...power].map(sign => SIGNS[RAISED.indexOf(sign)]).join("")}`);
   /** A number with three significant digits, all of those before the point up to a million, and a true minus sign. */
   function people(value) {
     if (value === null || value === undefined || !Number.isFinite(value)) return "\u2013";
     const rounded = Number(value.toPrecision(3)), size = Math.abs(rounded);
     const text = size >= 1000 && size < 1e6 ? value.toFixed(0) : size !== 0 && (size < 1e-4 || size >= 1e6) ? value.toExponential(2) : String(rounded);
-    return text.replaceAll("-", "\u2212");
+    return text.replace(/e([+-]\d+)/, (_, power) => `\u00a0×\u00a010${raised(power)}`).replaceAll("-", "\u2212");
   }
   const thousands = value => String(value).replace(/\B(?=(\d{3})+$)/g, "\u202f");
   const element = (tag, properties = {}, ...children) => {
@@ -63,7 +67,7 @@ const geouq = (() => {
     const hash = new URLSearchParams(kept).toString();
     history.replaceState(null, "", hash ? `#${hash}` : location.pathname + location.search);
   }
-  return {load, take, parts, people, thousands, withInterval, element, emptiness, state, remember};
+  return {load, take, parts, people, plain, thousands, withInterval, element, emptiness, state, remember};
 })();
 for (const button of document.querySelectorAll("[data-press=print]")) {
   button.hidden = false;

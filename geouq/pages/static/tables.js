@@ -2,7 +2,7 @@
 "use strict";
 {
   const AT_ONCE = 100, FEW = 8;
-  const plain = text => text.replace(/[\u202f\u2007\u2008\u00a0]/g, "").replaceAll("\u2212", "-");
+  const {element, emptiness, plain} = geouq;
   const number = text => text === "\u2013" || text === "" ? -Infinity : Number(plain(text));
   const compare = (a, b) => isNaN(number(a)) || isNaN(number(b)) ? a.localeCompare(b, undefined, {numeric: true}) : number(a) - number(b);
   const order = up => (a, b) => (up ? 1 : -1) * compare(a, b);
@@ -14,7 +14,6 @@
     if (direction) heading.setAttribute("aria-sort", direction);
     return direction && order(direction === "ascending");
   }
-  const {element, emptiness} = geouq;
   function filled(cell, kind, marks) {
     const [text, under = "", says = "", link = ""] = [cell].flat();
     const made = element(kind === "name" ? "th" : "td", kind === "name" ? {scope: "row"} : {className: `${kind === "number" ? "" : kind} ${says.replaceAll(" ", "-")}`.trim()});
