@@ -79,8 +79,16 @@ class Grid:
 
     def coarsened(self, size: int) -> Self:
         """Return the grid of the squares of `size` pixels; those at the right and lower border reach beyond it."""
-        rows, columns = (-(-length // size) for length in self.shape)
-        return type(self)((rows, columns), self.transform @ Affine.scale(size), self.crs)
+        return type(self)(self.coarsened_shape(size), self.transform @ Affine.scale(size), self.crs)
+
+    def coarsened_shape(self, size: int) -> tuple[int, int]:
+        """Return the rows and columns of squares of `size` pixels.
+
+        >>> Grid((2, 5), Affine.identity(), "").coarsened_shape(2)
+        (1, 3)
+        """
+        rows, columns = self.shape
+        return -(-rows // size), -(-columns // size)
 
     def __str__(self) -> str:
         t = self.transform

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from geouq.core.compiled import compiled, inlined
 from geouq.core.grid import SQUARE, Places
-from geouq.core.validity import REASONS, VARIANCE_NOT_POSITIVE, Nodata, is_valid, reason_of, stored_limits
+from geouq.core.validity import REASONS, TRUTH_NODATA, VARIANCE_NOT_POSITIVE, Nodata, is_valid, reason_of, stored_limits
 from geouq.kernel.accumulators import SLAB, Pixels
 from geouq.kernel.vector_ops import EIGHT, copy_eight, valid_eight, zero_eight
 
@@ -70,8 +70,8 @@ def gather_valid(pixels: Pixels, nodata: Nodata, places: Places, boxes: Ints, ce
                         into.slabs[slab, 2], into.slabs[slab, 3] = c0 - left, np.int64(r1 + step >= last_row)
                         slab += 1
     return GatheredPixels(
-        into.mean[:n].copy(), into.variance[:n].copy(), into.truth[:n].copy(), into.place[:n].copy(),
-        into.slabs[:slab].copy(), into.excluded, into.negative,
+        into.mean[:n], into.variance[:n], into.truth[:n], into.place[:n], into.slabs[:slab], into.excluded,
+        into.negative,
     )  # fmt: skip
 
 
@@ -100,6 +100,8 @@ def _take_row(pixels, limits, nodata, places, n, into):
             if valid == ALL_VALID:
                 _take_eight(pixels, p, n, into)
                 n += EIGHT_PIXELS
+            elif valid == 0 and status.size == 0 and _are_without_truth(y, p, limits[2], nodata.is_nan[2]):
+                into.excluded[TRUTH_NODATA] += EIGHT
             else:
                 for lane in range(EIGHT_PIXELS):
                     n = _take_pixel(pixels, limits, nodata, p + lane, n, into)
@@ -117,6 +119,16 @@ def _take_eight(pixels, p, n, into):
     copy_eight(pixels.truth, p, into.truth, n)
     for lane in range(EIGHT_PIXELS):
         into.place[n + lane] = np.int32(p + lane)
+
+
+@inlined
+def _are_without_truth(truth, p, no_truth, nan_is_nodata):
+    """Return whether the truth of eight pixels is nodata, as in most gaps."""
+    found = np.uint32(0)
+    for lane in range(EIGHT_PIXELS):
+        y = truth[p + lane]
+        found += np.uint32((y == no_truth) | (nan_is_nodata & (y != y)))  # noqa: PLR0124  is it NaN
+    return found == EIGHT
 
 
 @inlined

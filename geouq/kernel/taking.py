@@ -51,7 +51,7 @@ def take_keys(counts: Floats, touched: NDArray[np.uint8]) -> Rows:
 
     counts : of all keys, one after the other. touched : which blocks of keys have some.
     """
-    columns, used, found = len(counts) // (BLOCKS * BLOCK), np.flatnonzero(touched), 0
+    columns, used, found = len(counts) // (BLOCKS * BLOCK), _touched_blocks(touched), 0
     keys = np.empty(len(used) * BLOCK, np.int64)
     for block in used:
         for key in range(block * BLOCK, (block + 1) * BLOCK):
@@ -68,6 +68,19 @@ def take_keys(counts: Floats, touched: NDArray[np.uint8]) -> Rows:
             counts[first + j] = 0.0
     touched[:] = 0
     return keys[:found].copy(), rows
+
+
+@compiled
+def _touched_blocks(touched: NDArray[np.uint8]) -> Ints:
+    """Return the numbers of the blocks that are touched; eight that are not are passed over at once."""
+    eights, count = touched.view(np.uint64), np.int64(0)
+    blocks = np.empty(8 * np.count_nonzero(eights), np.int64)
+    for i in range(len(eights)):
+        if eights[i] > 0:
+            for block in range(8 * i, 8 * i + 8):
+                blocks[count] = block
+                count += np.int64(touched[block] > 0)
+    return blocks[:count]
 
 
 @compiled

@@ -511,10 +511,11 @@ class _EntriesOfZone:
     def entries(self, variable: int) -> Entries:
         """Return the entries of a variable that are in memory."""
         own = InMemory()
-        own.append(variable, np.empty(0, np.uint32), np.empty(0, np.uint16), np.empty((0, self._columns), np.float32))
         for number, entries in self._few:
             if number == variable:
                 own.append(number, *entries)
+        if variable not in own:
+            return np.empty(0, np.uint32), np.empty(0, np.uint16), np.empty((0, self._columns), np.float32)
         return own.entries(variable)
 
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -30,6 +31,11 @@ class KeyedCounts(Statistic):
 
     def to_arrays(self) -> dict[str, Array]:
         """Return keys, which fit into 32 bits, and counts, in float32 where that holds them."""
+        return dict(self._saved)
+
+    @cached_property
+    def _saved(self) -> dict[str, Array]:
+        """Return the same, made once: the size of the arrays is wanted before they are."""
         few = self.counts.astype(np.float32)
         return {"keys": self.keys.astype(np.int32), "counts": few if (few == self.counts).all() else self.counts}
 

@@ -96,8 +96,10 @@ class Moments(Statistic):
 
         The products of the whole are those within the parts plus those between the parts' means.
         """
-        weight, sums = self.weight.sum(axis), self.sums.sum(axis)
         centres = len(CENTRED)
+        if self.n.shape == (1,) and self.weight[0] >= 1 and np.isfinite(self.sums[0, :centres]).all():
+            return type(self)(self.n[0], self.weight[0], self.sums[0], self.products[0] + 0.0)
+        weight, sums = self.weight.sum(axis), self.sums.sum(axis)
         part_means = _divide(self.sums[..., :centres], self.weight[..., np.newaxis], empty=0.0)
         means = _divide(sums[..., :centres], weight[..., np.newaxis], empty=0.0)
         away = part_means - np.expand_dims(means, axis)

@@ -103,9 +103,19 @@ class SweptPixels(NamedTuple):
 
     def in_order(self, tail: int, tile: str) -> TailPixels:
         """Return the pixels as `TailPixels` keeps them."""
-        exact = self.variance.dtype == np.float32
-        order = _order_of_bits(self._bits()) if exact else np.argsort(self.variance)
-        return TailPixels.every_one(tail, tile, self.pixels(), self.places(), order)
+        return TailPixels.every_one(tail, tile, self.pixels(), self.places(), order_of_singles(self.variance))
+
+
+def order_of_singles(variance: NDArray[np.floating]) -> Ints:
+    """Return an order of variances, which takes a third of the time where all of them are float32.
+
+    >>> order_of_singles(np.array([2.0, 0.5, 1.0])).tolist()
+    [1, 2, 0]
+    """
+    with np.errstate(over="ignore"):
+        singles = variance.astype(np.float32, copy=False)
+    is_exact = variance.dtype == np.float32 or bool((singles == variance).all())
+    return _order_of_bits(singles.view(np.uint32)) if is_exact else np.argsort(variance)
 
 
 class ProfileOfPixels(VarianceProfile):

@@ -110,7 +110,7 @@ class ZHistogram(Statistic):
     @property
     def _grid(self) -> int:
         """Number of regular bins: `FINE` in a tile, `COMPACT` in a cell."""
-        return FINE if np.isin(edge_probabilities((), FINE), self.probabilities).all() else COMPACT
+        return _grid_of(self.probabilities.tobytes())
 
     def _edge(self, probability: float) -> int:
         return int(self._edges(np.array([probability]))[0])
@@ -123,6 +123,12 @@ class ZHistogram(Statistic):
                 f"{abs(1 - 2 * missing):.12g}; add that level to the configured levels"
             )
         return index
+
+
+@lru_cache(maxsize=256)
+def _grid_of(edges: bytes) -> int:
+    """Return the number of regular bins between edges, which are float64."""
+    return FINE if np.isin(edge_probabilities((), FINE), np.frombuffer(edges)).all() else COMPACT
 
 
 @lru_cache(maxsize=256)

@@ -34,7 +34,7 @@ from geouq.summary.ordering_profile import CLASSES, OrderingProfile
 from geouq.summary.pixel_statistic import NO_PIXELS, PIXEL_STATISTICS
 from geouq.summary.statistic import Statistic
 from geouq.summary.summary import COVERAGE_BY
-from geouq.summary.swept_pixels import ENDS_BAND, ENDS_GROUP, ProfileOfPixels, SweptPixels
+from geouq.summary.swept_pixels import ENDS_BAND, ENDS_GROUP, ProfileOfPixels, SweptPixels, order_of_singles
 from geouq.summary.tail_pixels import BUDGET, FEW
 from geouq.summary.threshold_sums import BINS, FIELDS, ThresholdSums
 from geouq.summary.variance_profile import FIELDS as OF_KEY
@@ -80,6 +80,7 @@ class VariablePart:
     swept: SweptPixels | None = None
 
 
+NO_ORDERING: Rows = np.empty(0, np.int64), np.empty((0, CLASSES))
 PieceSum = list[tuple[Window, list[VariablePart]]]
 
 
@@ -96,7 +97,8 @@ def take_part(
     lowest, highest = float(cells.extremes[:, 0].min()), float(cells.extremes[:, 1].max())
     kept = _kept(totals)
     # keys beyond the extremes are not looked at, so that their memory is never taken
-    first, last = (int(key_of(v, FINE_SHIFT)) for v in (lowest, highest)) if lowest <= highest else (0, -1)
+    wanted = lowest <= highest and (swept is None or totals.ordering.size > 0)
+    first, last = (int(key_of(v, FINE_SHIFT)) for v in (lowest, highest)) if wanted else (0, -1)
     profile = _profiled(totals, first, last) if swept is None else None
     taken = take_cells(cells) if lowest <= highest else None
     groups = tuple(take_keys(*pair) for pair in zip(totals.groups, totals.touched, strict=True))
@@ -140,6 +142,8 @@ def _profiled(totals: Totals, first: int, last: int) -> Rows:
 
 def _ordered(counts: Floats, first: int, last: int) -> Rows:
     """Rows of the ordering from the first key of the variance to the last, copied; they are empty afterwards."""
+    if not counts.size:
+        return NO_ORDERING
     seen = counts.reshape(-1, CLASSES)[first >> ORDERING_STEP : (last >> ORDERING_STEP) + 1]
     used = np.flatnonzero(seen.any(-1))
     part = (first >> ORDERING_STEP) + used, seen[used]
@@ -171,7 +175,7 @@ class VariableSum:
         self._swept: list[tuple[int, SweptPixels]] | None = [] if settings.keeps_few else None
         self._settings, self._append, self._weighted = settings, append, weighted
         self._thresholds, self._given, self._distribution = thresholds, given, distribution.evaluated
-        self._shape = grid.coarsened(settings.cell_size).shape
+        self._shape = grid.coarsened_shape(settings.cell_size)
         bands = bands_of(grid)
         room = BUDGET // max(bands, 1)
         self._bands = [_BandSum(settings, room, len(thresholds), weighted=weighted) for _ in range(bands)]
@@ -246,7 +250,8 @@ class VariableSum:
             return profile
         pixels = np.concatenate([np.empty((0, 3 if self._weighted else 2)), *(own for own, _ in self._every)])
         place = np.concatenate([np.empty(0, np.int64), *(own for _, own in self._every)])
-        return replace(profile, kept=TailPixels.every_one(self._settings.tail, self._tile, pixels, place))
+        order = order_of_singles(pixels[:, 0])
+        return replace(profile, kept=TailPixels.every_one(self._settings.tail, self._tile, pixels, place, order))
 
     def _put(self, cells: CellSums, added: Mapping[str, Statistic], group: Window) -> None:
         """Put the cells of a group in their places."""

@@ -167,7 +167,8 @@ def new_group_sum(
     scored, size = not distribution.is_normal, settings.cell_size
     lattice = lattice_of(settings.levels, of_pit=scored)
     down, across = -(-group.height // size), -(-group.width // size)
-    kind, room = (settings, thresholds, weighted, swept, distribution), (down * across, group.height * group.width)
+    kind = settings.tail, swept, weighted, thresholds, settings, distribution  # what differs most often comes first
+    room = down * across, group.height * group.width
     form, width = settings.form, settings.form.width
     of_cells: dict[str, Any] = {"weighted": weighted, "form": width, "scored": scored}
     idle: list[GroupSum] = _of_thread.__dict__.setdefault("idle", [])
@@ -266,7 +267,7 @@ class GatheredSquare(NamedTuple):
         """Return the pixels in the order of the sweep."""
         own, window = self.pixels, self.window
         runs = runs_of_places(own.place, window.width, window.row, window.column)
-        return SweptPixels(own.variance, *errors_of(own.mean, own.truth), runs, pixels_of_cells(own.slabs))
+        return SweptPixels(own.variance.copy(), *errors_of(own.mean, own.truth), runs, pixels_of_cells(own.slabs))
 
     def every(self) -> Every:
         """Return variance and squared error of each pixel, and its place in the tile."""

@@ -8,6 +8,7 @@ any bit of the results.
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
@@ -102,7 +103,7 @@ class ZonesOfPiece:
     """
 
     def __init__(self, settings: Settings, zones: Pass, tile: Tile, piece: Piece) -> None:
-        self._settings, self._tile, self._counts = replace(settings, tail=0), tile, zones.counts
+        self._settings, self._tile, self._counts = _without_tail(settings), tile, zones.counts
         self._squares = {window: list(_squares(zones.layers, window, settings.cell_size)) for window in piece.windows}
         self._spans, self._ending = _spans(self._squares)
         self._pixels = _pixels_of(self._squares)
@@ -146,7 +147,7 @@ class ZonesOfPiece:
                 self._tile.variables[i],
                 is_plain=self._is_plain,
                 is_large=is_large,
-                swept=self._is_plain and settings.keeps_few and not is_large and self._pixels[place] <= FEW,
+                swept=self._is_plain and settings.keeps_few and not is_large and self._pixels[place[-1]] <= FEW,
             )
         return self._gathered[place, i]
 
@@ -208,17 +209,24 @@ def _spans(squares: Squares) -> tuple[dict[GroupPlace, Window], dict[Window, lis
     return spans, ending
 
 
-def _pixels_of(squares: Squares) -> dict[GroupPlace, int]:
-    """Return the number of pixels of each group and zone, valid or not."""
-    found: dict[GroupPlace, int] = {}
+def _pixels_of(squares: Squares) -> dict[ZonePlace, int]:
+    """Return the number of pixels of each zone in the piece, valid or not."""
+    found: dict[ZonePlace, int] = {}
     for own in squares.values():
         for square in own:
-            found[square.place] = found.get(square.place, 0) + square.pixels
+            zone = square.place[-1]
+            found[zone] = found.get(zone, 0) + square.pixels
     return found
 
 
 def _right(window: Window) -> int:
     return window.column + window.width
+
+
+@lru_cache(maxsize=4)
+def _without_tail(settings: Settings) -> Settings:
+    """Return the settings of zones, the same object each time: sums of equal settings are looked for often."""
+    return replace(settings, tail=0)
 
 
 def _is_plain(settings: Settings, tile: Tile) -> bool:

@@ -3,8 +3,9 @@
 import numpy as np
 import pytest
 
-from geouq.core.validity import MASKED, VARIANCE_NOT_POSITIVE, Nodata
-from geouq.kernel import Pixels, added_rows, errors_of, gather_valid, pixels_of_cells, runs_of_places
+from geouq.core.validity import MASKED, NOT_FINITE, REASONS, TRUTH_NODATA, VARIANCE_NOT_POSITIVE, Nodata
+from geouq.kernel import Pixels, added_rows, errors_of, gather_valid, pixels_of_cells, runs_of_places, take_keys
+from geouq.kernel.accumulators import BLOCK, BLOCKS
 from geouq.zones.masks import strips_of
 
 SHAPE = (96, 160)
@@ -59,6 +60,25 @@ def test_gathered_pixels_are_the_valid_ones_of_the_zone(dtype, status):
         np.testing.assert_array_equal(own, getattr(pixels, name)[found.place], err_msg=name)
 
 
+@pytest.mark.parametrize("nodata", [np.nan, -9999.0, None])
+def test_wide_gaps_are_counted_under_their_first_reason(nodata):
+    mean, variance, truth = (np.full(SHAPE, value, np.float32) for value in (1, 2, 3))
+    truth[:40] = np.nan if nodata is None else nodata
+    mean[20:60] = np.nan
+    variance[50:70] = -1
+    pixels = Pixels(mean.ravel(), variance.ravel(), truth.ravel(), np.empty(0), np.empty(0, np.uint8))
+    zone = zone_of(3)
+
+    found = gather_valid(pixels, Nodata.of(None, None, nodata), *strips_of(zone, CELL, 0, SHAPE[1]), CELL)
+
+    expected = np.zeros(len(REASONS), int)
+    expected[NOT_FINITE if nodata is None else TRUTH_NODATA] += zone[:40].sum()
+    expected[NOT_FINITE] += zone[40:60].sum()
+    expected[VARIANCE_NOT_POSITIVE] += zone[60:70].sum()
+    np.testing.assert_array_equal(found.excluded, expected)
+    assert len(found.place) == zone[70:].sum()
+
+
 def test_every_pixel_of_the_zone_is_gathered_or_excluded():
     pixels, valid = window_of(2)
     zone = zone_of(3)
@@ -111,6 +131,20 @@ def test_errors_are_rounded_only_where_a_float32_holds_them():
     assert error.dtype == np.float32
     assert wide.tolist() == [1, 2]
     np.testing.assert_array_equal(exact, (mean - truth)[1:])
+
+
+def test_keys_with_counts_are_taken_in_their_order_and_emptied():
+    counts, touched = np.zeros((BLOCKS * BLOCK, 2)), np.zeros(BLOCKS, np.uint8)
+    keys = np.array([0, 1, 9 * BLOCK + 3, 700 * BLOCK, BLOCKS * BLOCK - 1])
+    counts[keys] = np.arange(1, 11).reshape(5, 2)
+    touched[keys // BLOCK] = 1
+
+    taken, rows = take_keys(counts.ravel(), touched)
+
+    np.testing.assert_array_equal(taken, keys)
+    np.testing.assert_array_equal(rows, np.arange(1, 11).reshape(5, 2))
+    assert not counts.any()
+    assert not touched.any()
 
 
 @pytest.mark.parametrize("seed", range(5))

@@ -14,6 +14,7 @@ from geouq.core.errors import SummaryError
 from geouq.metrics import MetricOptions, bin_edges, evaluate_metrics, metrics_of
 from geouq.summary import Moments, add_all, empty_summary
 from geouq.summary.form import GAUSSIAN
+from geouq.summary.moments import PRODUCTS, SUMS
 
 LEVELS = (0.5, 0.9)
 SCHEMES = tuple(BinScheme(scheme=scheme, count=10) for scheme in ("equal-width", "equal-count", "log-width"))
@@ -100,6 +101,19 @@ def test_one_pixel_has_the_numbers_that_it_can_have():
     assert found["uce", "equal-width-10"] == 0
     assert found["coverage_90", ""] == 1
     assert np.isnan(found["cv", ""])
+
+
+@pytest.mark.parametrize(("n", "error"), [(7, 2.5), (0, 0.0), (3, np.inf)])
+def test_the_total_of_one_part_is_the_total_of_it_and_an_empty_one(n, error):
+    sums, products = np.full((1, len(SUMS)), error), np.full((1, len(PRODUCTS)), -0.0)
+    alone = Moments(np.array([n]), np.array([float(n)]), sums, products)
+    both = Moments(*(np.concatenate([own, np.zeros_like(own)]) for own in alone.to_arrays().values()))
+
+    with np.errstate(invalid="ignore"):
+        totals = [moments.total().to_arrays() for moments in (alone, both)]
+    for one, other in zip(*(total.values() for total in totals), strict=True):
+        np.testing.assert_array_equal(one, other)
+        np.testing.assert_array_equal(np.signbit(one), np.signbit(other))
 
 
 def test_moments_of_many_parts_add_as_pairs_do():

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from geouq.summary.statistic import as_words, of_words
-from geouq.summary.swept_pixels import ENDS_BAND, ENDS_GROUP, IN_GROUP, ProfileOfPixels, SweptPixels
+from geouq.summary.swept_pixels import ENDS_BAND, ENDS_GROUP, IN_GROUP, ProfileOfPixels, SweptPixels, order_of_singles
 from geouq.summary.variance_profile import FINE_SHIFT, N, key_of
 
 LEVELS = (0.5, 0.9)
@@ -82,6 +82,14 @@ def test_pixels_are_kept_in_the_order_of_variance_then_error(dtype):
     np.testing.assert_array_equal(kept.pixels, np.stack([variance, error**2], axis=1)[order])
     np.testing.assert_array_equal(kept.place, (7 << 32 | (3 + np.arange(600)))[order])
     assert kept.every
+
+
+@pytest.mark.parametrize("kind", [np.float32, np.float64])
+def test_variances_of_either_type_are_put_in_order(kind):
+    variance = np.random.default_rng(4).lognormal(size=500).astype(kind)
+
+    np.testing.assert_array_equal(order_of_singles(variance), np.argsort(variance))
+    np.testing.assert_array_equal(order_of_singles(variance.astype(np.float64)), np.argsort(variance))
 
 
 def test_parts_join_to_all_their_pixels():
