@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from geouq.core.validity import REASONS
-from geouq.kernel.vector_ops import EIGHT
+from geouq.kernel.vector_ops import EIGHT, LANES
 from geouq.kernel.z_lattice import ZLattice
 from geouq.summary.coverage_profile import GROUPED_BY, POSITIVE
 from geouq.summary.joint_sample import SIZE
@@ -58,7 +58,8 @@ class Scratch(NamedTuple):
     truth, mean, variance are as they come; bits are those of the variance, layout what they mean (`layout_of`).
     smallest (1): the smallest variance whose exponent is whole. grouped_by (groupings): places in `GROUPED_BY`, -1 for
     the auxiliary layers. pit, crps, nll, the ends low and high of an interval, and what these need (within,
-    scale): empty for normal forecasts.
+    scale): empty for normal forecasts. intervals (4, 8): sums of the widths of the intervals of four levels, and of how
+    far the truth is outside of them.
     """
 
     truth: Reals
@@ -97,6 +98,7 @@ class Scratch(NamedTuple):
     high: Floats
     within: Floats
     scale: Floats
+    intervals: Floats
 
 
 class CellSums(NamedTuple):
@@ -227,6 +229,7 @@ def new_scratch(
         high=scores[4],
         within=scores[5],
         scale=scores[6],
+        intervals=aligned((LANES, 2 * LANES)),
     )
 
 

@@ -20,7 +20,7 @@ from geouq.core.compiled import compiled, entry, inlined, inlined_fused, inlined
 from geouq.core.distribution import FAMILIES, LOWEST_RATIO, Distribution, truncated_moments
 from geouq.core.gaussian import INV_SQRT_PI, LOG_2PI, SQRT_HALF, cdf, half_width, quantile
 from geouq.kernel.mixture import exp_below_zero, share_beyond
-from geouq.kernel.vector_ops import bits_of_double, double_of_bits, polynomial
+from geouq.kernel.vector_ops import LANES, add_intervals, bits_of_double, double_of_bits, polynomial
 from geouq.summary.moments import SUMS
 
 Floats = NDArray[np.float64]
@@ -36,6 +36,7 @@ TINY = 1e-250  # density below which corrections have no effect
 FAR = 40.0  # std; the probability of a normal distribution beyond it is 0
 INV_SQRT_2PI = 1 / math.sqrt(2 * math.pi)
 SQRT_2 = math.sqrt(2)
+LOG_2, MOST_FACTORS = math.log(2), 512  # of a product that cannot overflow
 LOG_2_HIGH, LOG_2_LOW = 6.93147180369123816490e-01, 1.90821492927058770002e-10
 MANTISSA, BITS_OF_ONE, BITS_OF_2_52 = (1 << 52) - 1, 1023 << 52, (1023 + 52) << 52
 BIAS = 2.0**52 + 1023
@@ -91,11 +92,12 @@ HIGHEST = 8.5  # mean / std before the truncation at 0; from here the truncation
 class Scoring(NamedTuple):
     """Constants and tables that score a distribution; L levels.
 
-    family, parameter : as in `Distribution`. first, per_unit : first place of the table, and steps per unit.
-    table : float64 (steps + 1, 1 + 2 L, 2), values and slopes at each step. The columns are one function of the family,
-    then the lower and upper end of each level, as distance from the mean in std. half_width, penalty : float64 (L),
-    h_p and 2 / (1 - p). constants : for Student's t of std 1: density at 0, half the mean difference, log of the
-    density at 0.
+    family, parameter : as in `Distribution`. first, per_unit : first place of the tables, and steps per unit.
+    table : float64 (steps + 1, 2), value and slope of one function of the family at each step.
+    ends : float64 (steps, 4, 2 M), the ends of the intervals as distance from the mean in std: coefficients of the
+    powers of the place within a step, of the lower ends of M levels, then of the upper ones. M is L, rounded up to
+    lanes. Of Student's t there is one step. half_width, penalty : float64 (L), h_p and 2 / (1 - p). constants : for
+    Student's t of std 1: density at 0, half the mean difference, log of the density at 0.
     """
 
     family: int
@@ -103,6 +105,7 @@ class Scoring(NamedTuple):
     first: float
     per_unit: float
     table: Floats
+    ends: Floats
     half_width: Floats
     penalty: Floats
     constants: Floats
@@ -147,7 +150,8 @@ def share_below(z):
 def lognormal(shift, mean, variance, truth):
     """Return PIT, CRPS and NLL of a log-normal X + shift, its median, and the std of its logarithm.
 
-    For this std s, exp(s^2 / 2) = sqrt(1 + variance / mean^2), which avoids exponentials.
+    The NLL lacks the logarithm of a factor, which comes fourth. For the std s of the logarithm,
+    exp(s^2 / 2) = sqrt(1 + variance / mean^2), which avoids exponentials.
     """
     m, y = mean + shift, truth + shift
     relative = variance / (m * m)
@@ -162,13 +166,16 @@ def lognormal(shift, mean, variance, truth):
     pit, beside = pit if inside else 0.0, beside if inside else 0.0
     half = 0.5 - share_beyond(scale * SQRT_HALF, 1.0 / math.sqrt(root))
     crps = (truth - mean) * (2.0 * pit - 1.0) + 2.0 * m * ((pit - beside) - half)
-    nll = log_of(y * scale) + 0.5 * (LOG_2PI + z * z)
-    return pit, crps, nll if inside else np.inf, m / root, scale
+    nll = 0.5 * (LOG_2PI + z * z)
+    return pit, crps, nll if inside else np.inf, y * scale, m / root, scale
 
 
 @inlined_fused
 def truncated(ratio, mean, variance, truth):
-    """Return PIT, CRPS and NLL of a normal distribution truncated at 0; ratio : mean / std before the truncation."""
+    """Return PIT, CRPS and NLL of a normal distribution truncated at 0; ratio : mean / std before the truncation.
+
+    The NLL lacks the logarithm of a factor, which comes fourth.
+    """
     bell = exp_below_zero(-0.5 * ratio * ratio)
     share = share_beyond(ratio, bell)
     share = share if ratio < 0 else 1.0 - share
@@ -182,9 +189,9 @@ def truncated(ratio, mean, variance, truth):
     both = share_beyond(ratio * SQRT_2, bell * bell)
     both = both if ratio < 0 else 1.0 - both
     within = z * (1.0 - 2.0 * beyond) + (2.0 * INV_SQRT_2PI * bell_at - INV_SQRT_PI * both * inverse) * inverse
-    nll = 0.5 * (z * z + LOG_2PI) + log_of(scale * share)
+    nll = 0.5 * (z * z + LOG_2PI)
     pit = min(max(1.0 - beyond, 0.0), 1.0)
-    return pit if truth > 0 else 0.0, scale * within + max(-truth, 0.0), nll if truth >= 0 else np.inf
+    return pit if truth > 0 else 0.0, scale * within + max(-truth, 0.0), nll if truth >= 0 else np.inf, scale * share
 
 
 @inlined_fused
@@ -315,10 +322,10 @@ def step_of(scoring, place):
 
 
 @inlined_fused
-def interpolated(table, step, t, column):
+def interpolated(table, step, t):
     """Return the cubic with the values and slopes at both ends of a step."""
-    low, high = table[step, column, 0], table[step + 1, column, 0]
-    at_low, at_high = table[step, column, 1], table[step + 1, column, 1]
+    low, high = table[step, 0], table[step + 1, 0]
+    at_low, at_high = table[step, 1], table[step + 1, 1]
     gap = high - low
     return low + t * (at_low + t * ((3.0 * gap - 2.0 * at_low - at_high) + t * (at_low + at_high - 2.0 * gap)))
 
@@ -334,16 +341,18 @@ def truncated_ratio(scoring, mean, variance):
 def looked_up(scoring, place):
     """Return the value of the first column of the table at a place."""
     step, t = step_of(scoring, place)
-    return interpolated(scoring.table, step, t, 0)
+    return interpolated(scoring.table, step, t)
 
 
 @inlined_fused
 def scores_of(scoring, mean, variance, truth):
     """Return PIT, CRPS and NLL of one pixel."""
     if scoring.family == LOGNORMAL:
-        return lognormal(scoring.parameter, mean, variance, truth)[:3]
+        pit, crps, nll, factor, _, _ = lognormal(scoring.parameter, mean, variance, truth)
+        return pit, crps, nll + log_of(factor)
     if scoring.family == TRUNCATED:
-        return truncated(truncated_ratio(scoring, mean, variance), mean, variance, truth)
+        pit, crps, nll, factor = truncated(truncated_ratio(scoring, mean, variance), mean, variance, truth)
+        return pit, crps, nll + log_of(factor)
     if scoring.family == GAMMA:
         return gamma(mean, variance, truth)
     if scoring.family == STUDENT:
@@ -371,13 +380,19 @@ def place_of(scoring, mean, variance):
 def ends_of(scoring, level, mean, variance):
     """Return the lower and upper end of the central interval of one pixel; level : number of the level."""
     if scoring.family == LOGNORMAL:
-        _, _, _, median, scale = lognormal(scoring.parameter, mean, variance, mean)
+        _, _, _, _, median, scale = lognormal(scoring.parameter, mean, variance, mean)
         factor = exp_of(scoring.half_width[level] * scale)
         return median / factor - scoring.parameter, median * factor - scoring.parameter
     step, t = step_of(scoring, place_of(scoring, mean, variance))
-    std, column = math.sqrt(variance), 1 + 2 * level
-    low = mean + std * interpolated(scoring.table, step, t, column)
-    return low, mean + std * interpolated(scoring.table, step, t, column + 1)
+    step, std = min(step, scoring.ends.shape[0] - 1), math.sqrt(variance)
+    low = mean + std * _end(scoring.ends, step, t, level)
+    return low, mean + std * _end(scoring.ends, step, t, scoring.ends.shape[2] // 2 + level)
+
+
+@inlined_fused
+def _end(ends, step, t, column):
+    """Return an end of an interval, as distance from the mean in std."""
+    return ends[step, 0, column] + t * (ends[step, 1, column] + t * (ends[step, 2, column] + t * ends[step, 3, column]))
 
 
 @entry
@@ -391,14 +406,40 @@ def add_distribution(n, scratch, scoring, lattice, cells, cell):
         bucket[i] = min(np.int32(pit[i] * lattice.per_unit), last)
     crps, nll, first, second = _sums_of_scores(n, scratch)
     sums[CRPS] += crps
-    sums[NLL] += nll
+    sums[NLL] += nll + (_sum_of_logs(n, scratch) if scoring.family in (LOGNORMAL, TRUNCATED) else 0.0)
     sums[PIT] += first
     sums[PIT_SQUARE] += second
-    for level in range(len(scoring.half_width)):
-        _fill_ends(n, scratch, scoring, level)
-        width, missed = _sums_of_ends(n, scratch)
+    if scoring.family == LOGNORMAL:
+        for level in range(len(scoring.half_width)):
+            width, missed = _sums_of_lognormal_ends(n, scratch, scoring, level)
+            _add_interval(scoring, level, width, missed, cells, cell)
+    else:
+        for level in range(0, len(scoring.half_width), LANES):
+            _add_four_intervals(n, level, scratch, scoring, cells, cell)
+
+
+@inlined
+def _add_interval(scoring, level, width, missed, cells, cell):
+    """Add the width of the intervals of a level, and the distance of the truth outside them."""
+    if level < len(scoring.half_width):
         cells.widths[cell, level] += width
         cells.interval_scores[cell, level] += width + scoring.penalty[level] * missed
+
+
+@inlined
+def _add_four_intervals(n, level, scratch, scoring, cells, cell):
+    """Add the intervals of four levels, whose ends of a pixel stand side by side and are computed in vector lanes."""
+    ends, sums, weighted = scoring.ends, scratch.intervals, len(scratch.weight) > 0
+    last, place, within = np.uint32(ends.shape[0] - 1), scratch.place, scratch.within
+    sums[:] = 0.0
+    for i in range(n):
+        weight, row = scratch.weight[i] if weighted else 1.0, i % LANES  # sums in turns need not wait for each other
+        add_intervals(ends, min(place[i], last), level, within[i], scratch.std[i], -scratch.error[i], weight, sums, row)
+    for k in range(LANES):
+        width, missed = 0.0, 0.0
+        for row in range(LANES):
+            width, missed = width + sums[row, k], missed + sums[row, LANES + k]
+        _add_interval(scoring, level + k, width, missed, cells, cell)
 
 
 @inlined_reordered
@@ -415,12 +456,34 @@ def _sums_of_scores(n, scratch):
 
 
 @inlined_reordered
-def _sums_of_ends(n, scratch):
+def _sum_of_logs(n, scratch):
+    """Return the weighted sum of the logarithms of the factors, which the NLL of a pixel lacks.
+
+    Without weights it follows from exponents and from products of mantissas in [1, 2).
+    """
+    total, exponents, factor = 0.0, 0.0, scratch.high
+    if len(scratch.weight) > 0:
+        for i in range(n):
+            total += scratch.weight[i] * log_of(factor[i])
+        return total
+    for start in range(0, n, MOST_FACTORS):
+        product = 1.0
+        for i in range(start, min(start + MOST_FACTORS, n)):
+            bits = bits_of_double(max(factor[i], SMALLEST))
+            exponents += double_of_bits((bits >> 52) | BITS_OF_2_52) - BIAS
+            product *= double_of_bits((bits & MANTISSA) | BITS_OF_ONE)
+        total += math.log(product)
+    return total + exponents * LOG_2
+
+
+@inlined_reordered
+def _sums_of_lognormal_ends(n, scratch, scoring, level):
     """Return weighted sums of the width of an interval, and of the distance of the truth outside it."""
     width, missed, weighted = 0.0, 0.0, len(scratch.weight) > 0
+    shift, half, median, scale = scoring.parameter, scoring.half_width[level], scratch.within, scratch.scale
     for i in range(n):
-        w, low, high = scratch.weight[i] if weighted else 1.0, scratch.low[i], scratch.high[i]
-        truth = np.float64(scratch.truth[i])
+        w, factor = scratch.weight[i] if weighted else 1.0, exp_of(half * scale[i])
+        low, high, truth = median[i] / factor, median[i] * factor, np.float64(scratch.truth[i]) + shift
         width += w * (high - low)
         missed += w * (max(low - truth, 0.0) + max(truth - high, 0.0))
     return width, missed
@@ -444,7 +507,7 @@ def _fill_places(n, scratch, scoring):
     for i in range(n):
         scratch.place[i], scratch.within[i] = step_of(scoring, place[i])
     for i in range(n):
-        scratch.low[i] = interpolated(scoring.table, scratch.place[i], scratch.within[i], 0)
+        scratch.low[i] = interpolated(scoring.table, scratch.place[i], scratch.within[i])
 
 
 @inlined
@@ -465,8 +528,8 @@ def _fill(n, scratch, scoring):
 @inlined_fused
 def _fill_lognormal(n, scratch, scoring):
     for i in range(n):
-        scratch.pit[i], scratch.crps[i], scratch.nll[i], scratch.within[i], scratch.scale[i] = lognormal(
-            scoring.parameter, *_moments(scratch, i)
+        scratch.pit[i], scratch.crps[i], scratch.nll[i], scratch.high[i], scratch.within[i], scratch.scale[i] = (
+            lognormal(scoring.parameter, *_moments(scratch, i))
         )
 
 
@@ -476,7 +539,7 @@ def _fill_truncated(n, scratch):
         m, v, y = _moments(scratch, i)
         far = m / scratch.std[i]
         ratio = far if far > HIGHEST else scratch.low[i]
-        scratch.pit[i], scratch.crps[i], scratch.nll[i] = truncated(ratio, m, v, y)
+        scratch.pit[i], scratch.crps[i], scratch.nll[i], scratch.high[i] = truncated(ratio, m, v, y)
 
 
 @inlined_fused
@@ -502,23 +565,6 @@ def _fill_squared(n, scratch):
 def _moments(scratch, i):
     """Return the mean, variance and truth of a pixel."""
     return np.float64(scratch.mean[i]), np.float64(scratch.variance[i]), np.float64(scratch.truth[i])
-
-
-@inlined_fused
-def _fill_ends(n, scratch, scoring, level):
-    """Fill in the ends of the central interval of a level."""
-    low, high, first, second = scratch.low, scratch.high, scratch.within, scratch.scale
-    if scoring.family == LOGNORMAL:
-        shift, half = scoring.parameter, scoring.half_width[level]
-        for i in range(n):
-            factor = exp_of(half * second[i])
-            low[i], high[i] = first[i] / factor - shift, first[i] * factor - shift
-    else:
-        table, column = scoring.table, 1 + 2 * level
-        for i in range(n):
-            mean, std, step = np.float64(scratch.mean[i]), scratch.std[i], scratch.place[i]
-            low[i] = mean + std * interpolated(table, step, first[i], column)
-            high[i] = mean + std * interpolated(table, step, first[i], column + 1)
 
 
 @compiled
@@ -548,18 +594,29 @@ def scoring_of(distribution: Distribution, levels: tuple[float, ...]) -> Scoring
     if distribution.is_normal:
         return None
     ends = [p for level in levels for p in (round((1 - level) / 2, 12), round((1 + level) / 2, 12))]
-    first, per_unit, columns = _TABLES[distribution.family](ends, distribution.parameter)
-    values = np.stack(columns, axis=-1)
+    first, per_unit, (own, *columns) = _TABLES[distribution.family](ends, distribution.parameter)
     return Scoring(
         distribution.number,
         distribution.parameter,
         float(first),
         float(per_unit),
-        np.stack([values, slopes(values)], axis=-1),
+        np.stack([own, slopes(own[:, np.newaxis])[:, 0]], axis=-1),
+        _cubics(np.stack(columns, axis=-1) if columns else np.empty((2, 0))),
         np.array([half_width(level) for level in levels]),
         np.array([2 / (1 - level) for level in levels]),
         _constants(distribution.parameter) if distribution.family == "student_t" else np.zeros(3),
     )
+
+
+def _cubics(values: Floats) -> Floats:
+    """Return the cubics between values (steps + 1, 2 L), lower and upper end in turn, as `Scoring.ends` has them."""
+    at = slopes(values)
+    gap = values[1:] - values[:-1]
+    powers = values[:-1], at[:-1], 3 * gap - 2 * at[:-1] - at[1:], at[:-1] + at[1:] - 2 * gap
+    levels = values.shape[1] // 2
+    found = np.zeros((len(gap), 4, 2, levels + -levels % LANES))
+    found[..., :levels] = np.moveaxis(np.stack(powers, axis=1).reshape(len(gap), 4, levels, 2), -1, -2)
+    return found.reshape(len(gap), 4, -1)
 
 
 Table = tuple[float, float, list[Floats]]
@@ -668,7 +725,7 @@ def _student_table(ends: Sequence[float], degrees: float) -> Table:
     parts = (density * np.cosh(places)) @ weight * step / 2
     beyond = np.append(np.cumsum(parts[::-1])[::-1], 0.0)
     quantiles = [math.copysign(np.sinh(_place_of_share(beyond, min(p, 1 - p)) * step), p - 0.5) for p in ends]
-    return 0.0, STEPS / REACH, [beyond, *(np.full(STEPS + 1, own) for own in quantiles)]
+    return 0.0, STEPS / REACH, [beyond, *(np.full(2, own) for own in quantiles)]
 
 
 def _place_of_share(beyond: Floats, share: float) -> float:

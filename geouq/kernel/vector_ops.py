@@ -221,6 +221,60 @@ def _bin_of(builder: Any, shares: Any, count: Any) -> Any:
 
 
 @intrinsic
+def add_intervals(
+    _typing: Any, ends: Any, step: Any, level: Any, t: Any, std: Any, away: Any, weight: Any, sums: Any, row: Any
+) -> Any:
+    """Add the intervals of one pixel at four levels to a row of sums.
+
+    ends : float64 (steps, 4, 2 M), contiguous; coefficients of cubics in t, of M lower ends and M upper ones, in std
+    from the mean. level : the first of the four. away : of the truth from the mean. sums : float64 (rows, 8), for four
+    widths, and for how far the truth is outside of each.
+    """
+    signature = types.void(ends, step, level, t, std, away, weight, sums, row)
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        """Generate the instructions."""
+        kinds = signature.args
+        step, level, row = (context.cast(builder, arguments[i], kinds[i], types.int64) for i in (1, 2, 8))
+        t, std, away, weight = (_repeated(builder, arguments[i], LANES) for i in (3, 4, 5, 6))
+        table = context.make_array(kinds[0])(context, builder, arguments[0])
+        columns = builder.extract_value(table.shape, 2)
+        middle = builder.udiv(columns, ir.Constant(INDEX, 2))
+        low, high = (
+            builder.fmul(std, _cubic(builder, table.data, columns, step, builder.add(level, first), t))
+            for first in (ir.Constant(INDEX, 0), middle)
+        )
+        zero = ir.Constant(ROW, [0.0] * LANES)
+        below, above = (builder.fsub(*pair) for pair in ((low, away), (away, high)))
+        missed = [builder.select(builder.fcmp_ordered(">", own, zero), own, zero) for own in (below, above)]
+        found = builder.fsub(high, low), builder.fadd(*missed)
+        target = _data(context, builder, kinds[7], arguments[7])
+        for k, own in enumerate(found):
+            place = builder.add(builder.mul(row, ir.Constant(INDEX, 2)), ir.Constant(INDEX, k))
+            pointer = _row(builder, target, place)
+            before = builder.load(pointer, align=DOUBLE_BYTES)
+            total = builder.fadd(before, builder.fmul(weight, own, FUSED), FUSED)
+            builder.store(total, pointer, align=DOUBLE_BYTES)
+        return context.get_dummy_value()
+
+    return signature, generate
+
+
+def _cubic(builder: Any, table: Any, columns: Any, step: Any, column: Any, t: Any) -> Any:
+    """Return four cubics side by side at a step of a table, whose rows hold the coefficients of one power each."""
+    rows = []
+    for power in range(LANES):
+        number = builder.add(builder.mul(step, ir.Constant(INDEX, LANES)), ir.Constant(INDEX, power))
+        place = builder.add(builder.mul(number, columns), column)
+        pointer = builder.bitcast(builder.gep(table, [place]), ROW.as_pointer())
+        rows.append(builder.load(pointer, align=DOUBLE_BYTES))
+    total = rows.pop()
+    while rows:
+        total = builder.fadd(builder.fmul(total, t, FUSED), rows.pop(), FUSED)
+    return total
+
+
+@intrinsic
 def move_row(_typing: Any, source: Any, row: Any, first: Any, first_row: Any, second: Any, second_row: Any) -> Any:
     """Add source[row] to first[first_row] and to second[second_row], and clear it; tables as for `add_rows`."""
     signature = types.void(source, row, first, first_row, second, second_row)

@@ -16,7 +16,7 @@ CACHE = 64 << 20  # bytes
 def decode(paths: Sequence[Path], threads: int) -> None:
     """Read all bands of the files, window by window, with one handle a thread and file."""
     with rasterio.open(paths[0]) as first:
-        windows = _windows(first.height, first.width)
+        windows = windows_of(first.height, first.width)
     with ThreadPoolExecutor(threads) as pool:
         for reading in [pool.submit(_read, paths, windows) for _ in range(threads)]:
             reading.result()
@@ -33,7 +33,8 @@ def _read(paths: Sequence[Path], windows: Iterator[Window]) -> None:
                 file.read(window=window, out=buffer[: np.prod(shape)].reshape(shape))
 
 
-def _windows(height: int, width: int) -> Iterator[Window]:
+def windows_of(height: int, width: int) -> Iterator[Window]:
+    """Yield the windows in which a raster is read."""
     return iter(
         [
             Window(column, row, min(WINDOW, width - column), min(WINDOW, height - row))
