@@ -1,7 +1,10 @@
 """The pages of the site: each stands in one list, and tutorials call what exists."""
 
 import re
+import runpy
+import sys
 from pathlib import Path
+from types import ModuleType, SimpleNamespace
 
 import pytest
 
@@ -31,3 +34,25 @@ def test_tutorials_begin_with_a_title_and_end_with_where_to_go(page):
 
     assert text.startswith("# ")
     assert page.stem == "index" or re.search(r"\]\(\.\./[\w/.-]+\.md", text.splitlines()[-1] + text.splitlines()[-3])
+
+
+def test_a_command_that_fails_ends_a_tutorial(monkeypatch):
+    ran, shell = [], SimpleNamespace(user_ns={})
+
+    def system(command):
+        ran.append(command)
+        shell.user_ns["_exit_code"] = int(command == "false")
+
+    shell.system = system
+    notebook = ModuleType("IPython")
+    notebook.get_ipython = lambda: shell
+    monkeypatch.setitem(sys.modules, "IPython", notebook)
+    monkeypatch.setenv("GEOUQ_ROOT", str(ROOT))
+    monkeypatch.chdir(ROOT)  # the script changes it, and this changes it back
+
+    runpy.run_path(str(DOCS / "tutorials" / "in_samples.py"))
+
+    shell.system("true")
+    with pytest.raises(RuntimeError, match="false ended with 1"):
+        shell.system("false")
+    assert ran == ["true", "false"]
