@@ -56,7 +56,7 @@ def _prepare(experiment: Experiment, options: Options, reporter: Reporter, begun
     if job.experiment.fingerprint == "checksum":
         catalog, zones = catalog_with_checksums(job.catalog, job.zones, job.plan.workers, reporter)
         job = replace(job, catalog=catalog, zones=zones)
-    for note in job.catalog.notes:
+    for note in (*job.catalog.notes, *job.catalog.alignments):
         reporter.say(note)
     return job
 

@@ -90,7 +90,8 @@ def _results_of(evaluated: Evaluated, undrawn: Sequence[str]) -> Results:
     swept, numbers = evaluated.swept, evaluated.numbers
     input_warnings = _input_warnings(swept.record, numbers)
     distributions = distributions_of(swept.record.variables)
-    warnings = (*input_warnings, *distributions, *_notes(swept.experiment, numbers), *undrawn)
+    notes = (*swept.record.alignments, *distributions, *_notes(swept.experiment, numbers), *undrawn)
+    warnings = (*input_warnings, *notes)
     return Results(
         swept.folder, swept.record, numbers.tables, numbers.verdicts, evaluated.gates, warnings,
         input_warnings=input_warnings,

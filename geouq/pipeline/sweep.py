@@ -72,6 +72,7 @@ def _record_of(inspected: Inspected, failures: Sequence[Failure]) -> RunRecord:
         variables=job.tiles[0].variables if job.tiles else (),
         failures=(*job.catalog.failures, *inspected.failures, *failures),
         notes=(*job.catalog.notes, *inspected.read_again),
+        alignments=job.catalog.alignments,
         reused=len(job.tiles) - len(inspected.waiting),
         settings=job.settings.as_words(),
         inputs=inputs_of(job.tiles, {tile: own.rasters for tile, own in job.zones.items()}),

@@ -68,6 +68,7 @@ class Tile:
     much each pixel counts; None where all count alike, or by their area if `area_weighted`. covariates, classes : by
     whose values, or codes, coverage is grouped. labels : where along other dimensions of arrays it lies. outline : the
     polygons outside of which pixels are masked. notes : what the user should know of how its layers are read.
+    alignments : how layers are brought to the grid of the mean, as the configuration says.
     """
 
     name: str
@@ -87,6 +88,7 @@ class Tile:
     labels: tuple[StepLabel, ...] = ()
     outline: "Outline | None" = None
     notes: tuple[str, ...] = field(default=(), compare=False)
+    alignments: tuple[str, ...] = field(default=(), compare=False)
 
     @property
     def weighted(self) -> bool:
@@ -192,13 +194,15 @@ def _shared_fields(rasters: Mapping[str, Raster]) -> dict[str, Any]:
 class Catalog:
     """The tiles that can be evaluated, those that cannot, and what the user should know.
 
-    sources : files that name the files of tiles, by their keys in the configuration.
+    sources : files that name the files of tiles, by their keys in the configuration. alignments : how layers are
+    brought to the grid of the mean, as the configuration says.
     """
 
     tiles: tuple[Tile, ...]
     failures: tuple[Failure, ...]
     notes: tuple[str, ...]
     sources: Mapping[str, Stamp] = field(default_factory=dict)
+    alignments: tuple[str, ...] = ()
 
     @property
     def variables(self) -> tuple[Variable, ...]:
@@ -251,7 +255,9 @@ def find_tiles(experiment: Experiment, workers: int | None = None) -> Catalog:
         failures, notes = [*failures, *without], [*notes, *left_out]
     failures = sorted([*failures, *wrong, *odd], key=lambda failure: failure.tile)
     notes = [*notes, *sources.notes, *dict.fromkeys(note for tile in tiles for note in tile.notes)]
-    return Catalog(tuple(tiles), tuple(failures), tuple(notes), {**sources.stamps, **_stamp_of_polygons(experiment)})
+    stamps = {**sources.stamps, **_stamp_of_polygons(experiment)}
+    alignments = dict.fromkeys(alignment for tile in tiles for alignment in tile.alignments)
+    return Catalog(tuple(tiles), tuple(failures), tuple(notes), stamps, tuple(alignments))
 
 
 def _stamp_of_polygons(experiment: Experiment) -> dict[str, Stamp]:
@@ -361,8 +367,8 @@ def _tile_of(name: str, rasters: Mapping[str, Raster], experiment: Experiment, s
         common=experiment.compare_on == "common",
         **_shared_fields(rasters),
     )
-    rasters, notes = on_one_grid(tile.rasters, mean, experiment.settings, of_codes=_is_truth_of_codes(tile.form))
-    tile = replace(tile.with_rasters(rasters), notes=notes)
+    rasters, alignments = on_one_grid(tile.rasters, mean, experiment.settings, of_codes=_is_truth_of_codes(tile.form))
+    tile = replace(tile.with_rasters(rasters), alignments=alignments)
     for layer, raster in rasters.items():
         _require_bands(layer, raster, tile.variables_of(layer))
         require_one_variable(layer, raster, tile.variables_of(layer))

@@ -355,7 +355,7 @@ def describe(plan: Plan, catalog: Catalog, *, checksums: bool = False) -> list[s
         )
     if checksums:
         lines.append("checksums  of all files, which each run computes first")
-    return lines + [f"note       {note}" for note in catalog.notes]
+    return lines + [f"note       {note}" for note in (*catalog.notes, *catalog.alignments)]
 
 
 def _compared(catalog: Catalog) -> str:

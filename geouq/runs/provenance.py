@@ -132,9 +132,9 @@ class RunRecord:
     """The content of run.json: all that `geouq report` needs besides the summaries.
 
     whole : tiles that lie wholly in regions which are made of others. polygons : the file of those and the names of
-    which no tile holds a pixel, by key. sources : items or indices that name the files of tiles, by key. findings : of
-    the input checks. summaries : checksum of each file of summaries, by its path. outputs : SHA-256 of each other file,
-    by its path; empty until all are written.
+    which no tile holds a pixel, by key. alignments : how layers are brought to the grid of the mean. sources : items or
+    indices that name the files of tiles, by key. findings : of the input checks. summaries : checksum of each file of
+    summaries, by its path. outputs : SHA-256 of each other file, by its path; empty until all are written.
     cpu : name and features of the CPU for which code was compiled; empty in older files.
     """
 
@@ -156,13 +156,15 @@ class RunRecord:
     versions: Mapping[str, str] = field(default_factory=versions)
     cpu: Mapping[str, str] = field(default_factory=processor)
     findings: tuple[str, ...] = ()
+    alignments: tuple[str, ...] = ()
     summaries: Mapping[str, str] = field(default_factory=dict)
     outputs: Mapping[str, str] = field(default_factory=dict)
     gdal: Mapping[str, str] = field(default_factory=gdal_settings)
     command: str = field(default_factory=command)
 
     def __post_init__(self) -> None:
-        clean = {name: redacted(getattr(self, name)) for name in ("notes", "findings", "inputs", "polygons", "sources")}
+        named = ("notes", "findings", "alignments", "inputs", "polygons", "sources")
+        clean = {name: redacted(getattr(self, name)) for name in named}
         clean["failures"] = tuple(replace(one, message=without_secrets(one.message)) for one in self.failures)
         for name, value in clean.items():
             object.__setattr__(self, name, value)
@@ -293,7 +295,7 @@ def _intact(plain: dict[str, Any]) -> dict[str, Any]:
 def load_record(folder: Path) -> RunRecord:
     """Read run.json; raise SummaryError if the folder holds no run, or the file is damaged.
 
-    Files of earlier versions have no checksum, and call the findings `doubts`.
+    Files of earlier versions have no checksum, call the findings `doubts`, and have alignments among the notes.
     """
     path = folder / "run.json"
     try:
@@ -302,7 +304,8 @@ def load_record(folder: Path) -> RunRecord:
         plain["failures"] = tuple(Failure(**failure) for failure in plain["failures"])
         if "doubts" in plain:
             plain["findings"] = plain.pop("doubts")
-        lists = {key: tuple(plain[key]) for key in ("tiles", "notes", "findings")}
+        plain.setdefault("alignments", [])
+        lists = {key: tuple(plain[key]) for key in ("tiles", "notes", "findings", "alignments")}
         return RunRecord(**{"cpu": {}} | plain | lists)
     except FileNotFoundError:
         raise SummaryError(f"{folder} holds no run: there is no {path}") from None

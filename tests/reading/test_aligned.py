@@ -131,7 +131,7 @@ def test_another_crs_is_followed(folder, write_raster):
 
 @pytest.mark.usefixtures("folder")
 def test_a_note_says_of_what_the_evaluation_is():
-    (note,) = catalog(truth={"path": "{tile}_y.tif", "align": "average"}).notes
+    (note,) = catalog(truth={"path": "{tile}_y.tif", "align": "average"}).alignments
 
     assert "truth is averaged from pixels of 10 x 10 in EPSG:32633 to pixels of 30 x 30" in note
 
