@@ -17,9 +17,10 @@ from geouq.config import (
     folder_of_run,
     suggestion,
 )
+from geouq.core import failures
 from geouq.core.atomic import atomic_write, remove_leftovers
 from geouq.core.errors import ConfigError, DataError, GeouqError, SummaryError
-from geouq.core.failures import Failure, failure_of, isolated, record
+from geouq.core.failures import Failure, failure_of, isolated
 from geouq.core.naming import file_name
 from geouq.numbers.run_metrics import metric_options_of, preferred_scheme
 from geouq.rasters.catalog import Catalog, Tile
@@ -501,7 +502,7 @@ def recalibrate_run(
         try:
             found = recalibrate(folder, threads=threads, memory=memory, reporter=reporter, just_run=just_run)
         except GeouqError as error:
-            record(failure_of(error, NAME, item=NAME), error)
+            failures.record(failure_of(error, NAME, item=NAME), error)
         else:
             return found.files, found.lines()
     return (), ()
