@@ -431,6 +431,23 @@ def test_the_colour_bar_of_ratios_has_numbers_on_either_side_of_the_ideal(opened
     expect(steps).to_have_text([re.compile(f"{one}$") for one in ("0.25", "0.397", "0.63", "1", "1.59", "2.52", "4")])
 
 
+@pytest.mark.parametrize("width", [1281, 1283, 1286, 1290])
+def test_beside_cells_the_map_shows_no_line_of_missing_data(browser, tmp_path, width):
+    write_report(large_content(tiles=2, regions=0), tmp_path)  # every cell has pixels
+    page = context_of(browser, viewport={"width": width, "height": 1000}).new_page()
+    page.goto((tmp_path / "index.html").as_uri())
+    page.wait_for_selector("#map[data-ready]")
+
+    colours = page.evaluate("""() => geouq.map.then(map => {
+        const canvas = document.querySelector("#map canvas"), edge = canvas.getBoundingClientRect();
+        const [[x, y], [next]] = [map.locate(0), map.locate(1)], left = Math.round(x - (next - x) / 2 - edge.left);
+        const row = canvas.getContext("2d").getImageData(left - 12, Math.round(y - edge.top), 12, 1).data;
+        return Array.from({length: 12}, (_, k) => [...row.slice(4 * k, 4 * k + 3)].join());
+    })""")
+
+    assert len(set(colours)) == 1
+
+
 def test_pointing_at_a_cell_shows_its_name_and_numbers(opened, run):
     page = opened()
 

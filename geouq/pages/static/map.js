@@ -119,9 +119,10 @@ geouq.map = (async () => {
   function cover(some, fill) {
     context.fillStyle = fill;
     context.beginPath();
+    const snapped = place => Math.round(place * view.ratio) / view.ratio; // as the picture of the cells ends
     for (const tile of some) {
-      const {left, top, right, bottom} = map.sides(tile);
-      context.rect(across(left), down(top), (right - left) * view.scale, (bottom - top) * view.scale);
+      const {left, top, right, bottom} = map.sides(tile), x = snapped(across(left)), y = snapped(down(top));
+      context.rect(x, y, snapped(across(right)) - x, snapped(down(bottom)) - y);
     }
     context.fill();
   }
