@@ -37,7 +37,7 @@ from geouq.pages.numbers import (
 )
 from geouq.pages.quick_looks import write_picture
 from geouq.pages.recalibration import recalibration_sheet
-from geouq.pages.scorecard import TABS, CardRow, as_record, fill_rules, rows_inline, scorecard, shown_tabs, skill_key
+from geouq.pages.scorecard import CardRow, as_record, fill_rules, rows_inline, scorecard, shown_tabs, skill_key
 from geouq.pages.sheet import DASH, SHORT, Cell, Sheet, files_of_rows
 from geouq.verdict import RULE, Place, Verdict, place_of
 
@@ -146,7 +146,7 @@ class _Report:
             card_rows=rows_inline(self.card),
             card_parts=len(self._card_files),
             skill_key=skill_key(),
-            tabs=[(k, TABS[k]) for k in shown_tabs(self.card)],
+            tabs=shown_tabs(self.card),
             multiples=multiples(self._most_important(), {row.name: row.link for row in self.card}, self.content.curves),
             variables_left_out=max(0, len(self.content.variables) - MOST_VARIABLES),
             pixels=self._pixels,

@@ -1,7 +1,7 @@
 """The scorecard of regions and variables: fill is the effect, a border significance, hatching an open question."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from geouq.config import Variable
@@ -82,13 +82,16 @@ class CardRow:
     severity: float
 
 
+EXCLUDED_ALONE = "The interval of the coverage excludes"
+WHY_OPEN = (
+    "A ? may stand where the interval alone excludes the level: p is multiplied by the number of tests of PIT and "
+    "coverage."
+)
 TABS = (
     Tab(
         "coverage",
         "Coverage",
-        "Share of the truth inside the predicted intervals, per cent. Orange, △: too little; purple, ▽: too much. A ? "
-        "may stand where the interval alone excludes the level: p is multiplied by the number of tests of PIT and "
-        "coverage.",
+        "Share of the truth inside the predicted intervals, per cent. Orange, △: too little; purple, ▽: too much.",
         COVERAGE,
     ),
     Tab(
@@ -134,9 +137,13 @@ def skill_key() -> list[tuple[str, str]]:
     return [(f"k{step}", text) for step, text in enumerate([*ends, "above"])]
 
 
-def shown_tabs(rows: Sequence[CardRow]) -> list[int]:
-    """Return the positions of the tabs that have a number in some cell."""
-    return [k for k in range(len(TABS)) if any(cell.marks[k].text != Mark().text for row in rows for cell in row.cells)]
+def shown_tabs(rows: Sequence[CardRow]) -> list[tuple[int, Tab]]:
+    """Return the tabs that have a number in some cell, with their positions."""
+    cells = [cell for row in rows for cell in row.cells]
+    shown = [(k, tab) for k, tab in enumerate(TABS) if any(cell.marks[k].text != Mark().text for cell in cells)]
+    if not any(EXCLUDED_ALONE in cell.words for cell in cells):
+        return shown
+    return [(k, replace(tab, about=f"{tab.about} {WHY_OPEN}") if tab.key == "coverage" else tab) for k, tab in shown]
 
 
 def rows_inline(rows: Sequence[CardRow]) -> int:
@@ -178,7 +185,7 @@ def _excluded_alone(verdict: Verdict) -> str:
     if level is None or part.ci_low is None or part.p_adjusted is None or part.is_significant or part.holds_ideal:
         return ""
     return (
-        f". The interval of the coverage excludes {100 * level:g} %, but not after p is multiplied by the number of "
+        f". {EXCLUDED_ALONE} {100 * level:g} %, but not after p is multiplied by the number of "
         f"tests of PIT and coverage, and adjusted for the number of regions (p = {part.p_adjusted:.2g})"
     )
 

@@ -101,17 +101,22 @@ def test_the_coverage_is_hatched_unless_its_interval_is_narrow(share, limits, p,
 def test_a_coverage_that_only_the_adjustment_leaves_open_is_explained():
     narrow = part(1.0, 0.9, 1.1, 0.7)
 
-    def words(p, limits):
+    def row_of(p, limits):
         found = verdict(narrow, coverage=0.87, limits=limits, coverage_p=p)
         (row,) = scorecard([VARIABLE], {}, {("all", "all", "v", ""): found}, {})
-        return row.cells[0].words
+        return row
+
+    def words(p, limits):
+        return row_of(p, limits).cells[0].words
 
     reason = "excludes 90 %, but not after p is multiplied by the number of tests of PIT and coverage"
     assert reason in words(0.06, (0.83, 0.897))
     assert "(p = 0.06)" in words(0.06, (0.83, 0.897))
     for p, limits in ((0.01, (0.83, 0.897)), (0.06, (0.83, 0.93)), (None, None)):
         assert reason not in words(p, limits)
-    assert "p is multiplied by the number of tests" in TABS[0].about
+    for p, is_told in ((0.06, True), (0.01, False)):
+        ((_, tab), *_) = shown_tabs([row_of(p, (0.83, 0.897))])
+        assert ("p is multiplied by the number of tests" in tab.about) == is_told
 
 
 def test_a_truth_above_the_mean_is_blue_as_errors_below_zero_are():
@@ -162,7 +167,7 @@ def test_the_key_of_each_tab_has_the_signs_that_the_tab_shows(tmp_path):
 def test_a_tab_without_a_number_is_left_out():
     (row,) = scorecard([VARIABLE], {}, {("all", "all", "v", ""): verdict(part(None))}, {})
 
-    assert shown_tabs([row]) == [0, 2]
+    assert [k for k, _ in shown_tabs([row])] == [0, 2]
     assert row.cells[0].marks[1].text == DASH
 
 
