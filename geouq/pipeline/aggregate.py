@@ -128,6 +128,7 @@ def _swept(job: Job) -> Swept:
     )
     with working(job) as workers:
         swept = sweep(Inspected(job, waiting, (), (), ()), workers)
+        swept = replace(swept, record=replace(swept.record, has_truth=False))
         save(swept, workers)
     return swept
 

@@ -134,7 +134,8 @@ class RunRecord:
     whole : tiles that lie wholly in regions which are made of others. polygons : the file of those and the names of
     which no tile holds a pixel, by key. alignments : how layers are brought to the grid of the mean. sources : items or
     indices that name the files of tiles, by key. findings : of the input checks. summaries : checksum of each file of
-    summaries, by its path. outputs : SHA-256 of each other file, by its path; empty until all are written.
+    summaries, by its path. outputs : SHA-256 of each other file, by its path; empty until all are written. has_truth :
+    False of predictions alone, whose means and totals are given.
     cpu : name and features of the CPU for which code was compiled; empty in older files.
     """
 
@@ -157,6 +158,7 @@ class RunRecord:
     cpu: Mapping[str, str] = field(default_factory=processor)
     findings: tuple[str, ...] = ()
     alignments: tuple[str, ...] = ()
+    has_truth: bool = True
     summaries: Mapping[str, str] = field(default_factory=dict)
     outputs: Mapping[str, str] = field(default_factory=dict)
     gdal: Mapping[str, str] = field(default_factory=gdal_settings)
@@ -306,12 +308,15 @@ def load_record(folder: Path) -> RunRecord:
             plain["findings"] = plain.pop("doubts")
         plain.setdefault("alignments", [])
         lists = {key: tuple(plain[key]) for key in ("tiles", "notes", "findings", "alignments")}
-        return RunRecord(**{"cpu": {}} | plain | lists)
+        record = RunRecord(**{"cpu": {}} | plain | lists)
     except FileNotFoundError:
         raise SummaryError(f"{folder} holds no run: there is no {path}") from None
     except (OSError, ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
         reason = " ".join(str(error).split())
         raise SummaryError(f"{path} cannot be read ({reason}); run the experiment again") from error
+    if not record.has_truth:
+        raise SummaryError(f"{folder} has means and totals of predictions without truth; name the folder of a run")
+    return record
 
 
 def require_credentials(experiment: Experiment) -> None:

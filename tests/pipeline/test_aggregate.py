@@ -157,6 +157,17 @@ def test_a_variable_that_its_own_run_lacks_has_the_bounds_and_a_note(geouq, tmp_
     assert "note: height: no evaluation tells how errors are correlated" in done.stderr
 
 
+def test_what_has_no_truth_is_no_run_to_evaluate(geouq, tmp_path):
+    geouq("aggregate", without_truth(write(tmp_path)), "--quiet")
+    folder = tmp_path / "results/small/aggregate"
+
+    for command in (["report"], ["recalibrate"], ["figures"], ["compare", tmp_path]):
+        done = geouq(command[0], folder, *command[1:])
+
+        assert done.exit_code == 2
+        assert f"{folder} has means and totals of predictions without truth; name the folder of a run" in done.stderr
+
+
 def test_a_run_still_needs_the_truth(geouq, tmp_path):
     done = geouq("run", without_truth(write(tmp_path)))
 
