@@ -16,10 +16,11 @@ from geouq.rasters.raster import Aligned, Raster
 
 VALID_SHARE = 0.5
 LEAST_AVERAGED, MOST_INTERPOLATED, MOST_ALIGNED = 0.9, 1.5, 1 << 20  # pixels of the file in one pixel of the grid
-HALF_TURN = 180.001  # degrees
+TURN = 360.0  # degrees
 MARGIN = 2  # pixels of the file around a window, which neighbours are taken from
 DENSE = 21  # points along each side of a window, whose curves in another CRS they follow
 AVERAGED = "average"
+CROSSES = "a window crosses the line at which the longitudes of the file begin again"
 
 
 def on_one_grid(
@@ -61,23 +62,63 @@ def source_window(grid: Grid, source: Grid) -> Window | None:
     DataError
         If the grid crosses the line at which the longitudes of the source begin again.
     """
-    left, bottom, right, top = _bounds(grid)
-    if not _one_crs(grid, source):
-        try:
-            left, bottom, right, top = transform_bounds(
-                known_crs(grid.crs), known_crs(source.crs), left, bottom, right, top, densify_pts=DENSE
-            )
-        except RasterioError:
-            return None
-    if not np.isfinite([left, bottom, right, top]).all():
+    bounds = _bounds_in(grid, source)
+    if bounds is None:
         return None
-    if left > right:
-        raise DataError("a window crosses the line at which the longitudes of the file begin again")
+    left, bottom, right, top = bounds
     back = ~source.transform
     places = [back @ corner for corner in ((left, bottom), (left, top), (right, bottom), (right, top))]
     columns, rows = zip(*places, strict=True)
     column, row = math.floor(min(columns)) - MARGIN, math.floor(min(rows)) - MARGIN
     return Window(row, column, math.ceil(max(rows)) + MARGIN - row, math.ceil(max(columns)) + MARGIN - column)
+
+
+def _bounds_in(grid: Grid, source: Grid) -> tuple[float, float, float, float] | None:
+    """Return left, bottom, right and top of a grid in the CRS of a source; errors and None as of `source_window`."""
+    bounds = _bounds(grid)
+    if not _one_crs(grid, source):
+        try:
+            bounds = transform_bounds(known_crs(grid.crs), known_crs(source.crs), *bounds, densify_pts=DENSE)
+        except RasterioError:
+            return None
+    if not np.isfinite(bounds).all():
+        return None
+    if bounds[0] > bounds[2]:
+        raise DataError(CROSSES)
+    return bounds
+
+
+def _turned(raster: Raster, grid: Grid) -> Raster:
+    """Return a raster with the longitudes of a grid: those from 0 to 360 degrees are also those from -360 to 0.
+
+    Raises
+    ------
+    DataError
+        If the grid crosses the line at which the longitudes of the raster begin again.
+    """
+    source = raster.grid
+    if not (source.crs and known_crs(source.crs).is_geographic and grid.crs):
+        return raster
+    bounds = _bounds_in(grid, source)
+    if bounds is None:
+        return raster
+    left, _, right, _ = _bounds(source)
+    turns = [turn for turn in (0.0, -TURN, TURN) if _shared((left + turn, right + turn), bounds[::2]) > _half(source)]
+    if len(turns) > 1:
+        raise DataError(CROSSES)
+    if not any(turns):
+        return raster
+    return raster.changed(grid=replace(source, transform=Affine.translation(turns[0], 0) @ source.transform))
+
+
+def _shared(one: tuple[float, ...], other: tuple[float, ...]) -> float:
+    """Return the length that two stretches share; negative if they are apart."""
+    return min(one[1], other[1]) - max(one[0], other[0])
+
+
+def _half(grid: Grid) -> float:
+    """Return half the width of a pixel."""
+    return math.hypot(grid.transform.a, grid.transform.d) / 2
 
 
 def pixels_within(grid: Grid, source: Grid) -> float:
@@ -95,10 +136,16 @@ def _aligned(raster: Raster, mean: Raster, own: LayerFile, layer: str) -> Raster
     method, grid = own.align, mean.grid
     if method is None or _without_place(grid) or _without_place(raster.grid) or bool(grid.crs) != bool(raster.grid.crs):
         raise DataError(f"{raster.path} cannot be aligned: it and {mean.path} need a CRS and a transform each")
-    window = source_window(grid, raster.grid)
+    try:
+        raster = _turned(raster, grid)
+        window = source_window(grid, raster.grid)
+    except DataError as error:
+        raise DataError(
+            f"{raster.path} cannot be aligned to {mean.path}: {error}; bring both to one grid first"
+        ) from None
     if window is None or not _meets(window, raster.grid):
         raise DataError(f"{raster.path} does not overlap {mean.path}; check the path of data.{layer}")
-    if problem := _problem_of_pixels(method, pixels_within(grid, raster.grid)) or _problem_of_turn(grid, raster.grid):
+    if problem := _problem_of_pixels(method, pixels_within(grid, raster.grid)):
         raise DataError(f"data.{layer}.align: {raster.path} {problem.format(mean=mean.path)}")
     bands = tuple(
         replace(band, dtype="float64", nodata=np.nan, scale=1.0, offset=0.0, masked=False) for band in raster.bands
@@ -125,23 +172,22 @@ def _problem_of_pixels(method: Alignment, within: float) -> str:
     return ""
 
 
-def _problem_of_turn(grid: Grid, source: Grid) -> str:
-    """Return the problem if only one of two grids has longitudes beyond 180 degrees."""
-    beyond = [own for own in (grid, source) if own.crs and known_crs(own.crs).is_geographic]
-    turned = [_bounds(own)[2] > HALF_TURN for own in beyond]
-    if not any(turned) or (len(turned) == 2 and all(turned)):
-        return ""
-    return "and {mean} do not count longitudes alike, from 0 or from -180 degrees; bring both to one grid first"
-
-
 def _remedy(layer: str, raster: Raster, mean: Raster, *, as_codes: bool) -> str:
     """Return what to do with a layer on another grid; as_codes : whether it holds codes, as a mask does."""
     own = "mask" if as_codes else model_and_layer(layer)[1].partition(".")[0]
     align = next((one for one in ALIGNMENTS if problem_of_alignment(one, own) is None), None)
     if align is None:
         return f"bring both to one grid first{_command('average', raster, mean)}"
-    bring = f"bring the file to the grid first{_command(align, raster, mean)}"
+    bring = f"bring the file to the grid first{'' if _needs_a_turn(raster, mean) else _command(align, raster, mean)}"
     return f"write data.{layer}: {{path: ..., align: {align}}}, or {bring}"
+
+
+def _needs_a_turn(raster: Raster, mean: Raster) -> bool:
+    """Return whether longitudes are counted from another meridian, which gdalwarp does not notice."""
+    try:
+        return _turned(raster, mean.grid) is not raster
+    except DataError:
+        return True
 
 
 def _command(method: str, raster: Raster, mean: Raster) -> str:

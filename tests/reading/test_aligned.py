@@ -222,19 +222,42 @@ def test_a_truth_of_codes_is_taken_from_the_nearest_pixel_alone(folder, write_ra
     assert "align: nearest" in plain.message
 
 
-def test_longitudes_that_are_counted_in_two_ways_are_refused(folder, write_raster):
-    def globe(left):
-        return {"transform": Affine(10, 0, left, 0, -10, 90), "crs": "EPSG:4326"}
+def globe(left, step):
+    return {"transform": Affine(step, 0, left, 0, -step, 90), "crs": "EPSG:4326"}
 
+
+WEST = {"transform": Affine(2, 0, -72, 0, -2, 20), "crs": "EPSG:4326"}
+EAST = WEST | {"transform": Affine(2, 0, 288, 0, -2, 20)}
+PLANE = {"transform": Affine(2e5, 0, -8e6, 0, -2e5, 2e6), "crs": "EPSG:3857"}
+
+
+@pytest.mark.parametrize(
+    ("of_mean", "left"), [(WEST, 0), (EAST, -180), (PLANE, 0)], ids=["from -180", "from 0", "in metres"]
+)
+def test_longitudes_from_0_and_from_180_west_are_the_same_places(folder, write_raster, of_mean, left):
+    values = RNG.uniform(20, 40, (180, 360)).astype(np.float32)
     for name in "ms":
-        write_raster(folder / f"t_{name}.tif", np.ones((18, 36), np.float32), **globe(-180))
-    write_raster(
-        folder / "t_y.tif", np.ones((36, 72), np.float32), **globe(0) | {"transform": Affine(5, 0, 0, 0, -5, 90)}
-    )
+        write_raster(folder / f"t_{name}.tif", np.ones((12, 16), np.float32), **of_mean)
+    write_raster(folder / "t_y.tif", values, **globe(left, 1))
+    write_raster(folder / "t_z.tif", np.roll(values, 180, axis=1), **globe({0: -180, -180: 0}[left], 1))
+
+    turned, plain = (truth_of(truth={"path": f"{{tile}}_{name}.tif", "align": "average"}) for name in "yz")
+
+    assert np.isfinite(turned).all()
+    np.testing.assert_allclose(turned, plain, rtol=1e-12)
+    (refused,) = catalog().failures
+    assert "align: average}, or bring the file to the grid first" in refused.message
+    assert "gdalwarp" not in refused.message  # it does not know that these are the same places
+
+
+def test_a_map_across_the_line_where_longitudes_begin_again_is_refused(folder, write_raster):
+    for name in "ms":
+        write_raster(folder / f"t_{name}.tif", np.ones((18, 36), np.float32), **globe(-180, 10))
+    write_raster(folder / "t_y.tif", np.ones((36, 72), np.float32), **globe(0, 5))
 
     (failure,) = catalog(truth={"path": "{tile}_y.tif", "align": "average"}).failures
 
-    assert "do not count longitudes alike" in failure.message
+    assert "crosses the line at which the longitudes of the file begin again; bring both to one grid" in failure.message
 
 
 def test_a_share_without_an_average_is_refused():
