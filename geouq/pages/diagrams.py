@@ -202,13 +202,15 @@ def nothing() -> str:
 def short(number: float) -> str:
     """Return a short label of a tick.
 
-    >>> [short(number) for number in (0.3, 9000, 30_000, 2_000_000, 1e10)]
-    ['0.3', '9000', '30k', '2M', '1e+10']
+    >>> [short(number) for number in (0.3, 9000, 30_000, 2_000_000)]
+    ['0.3', '9000', '30k', '2M']
+    >>> short(1e10) == "1\N{MULTIPLICATION SIGN}10\N{SUPERSCRIPT ONE}\N{SUPERSCRIPT ZERO}"
+    True
     """
     for least, size, letter in ((1e6, 1e6, "M"), (1e4, 1e3, "k")):
         if least <= abs(number) < 1e9:
             return true_minus(f"{float(f'{number / size:.3g}'):g}{letter}")
-    return true_minus(f"{number:g}" if abs(number) >= 1e9 else for_people(number))
+    return true_minus(f"{number:g}" if abs(number) >= 1e9 else for_people(number)).replace("\u00a0", "")
 
 
 def fitted(values: Iterable[float]) -> Scale:

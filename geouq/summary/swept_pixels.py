@@ -12,7 +12,7 @@ from typing import Any, ClassVar, NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from geouq.core.compiled import compiled
+from geouq.core.compiled import compiled, compiled_for
 from geouq.summary.statistic import Array, Dimensions, Spec
 from geouq.summary.tail_pixels import TailPixels
 from geouq.summary.variance_profile import FINE_SHIFT, UNWEIGHTED, N, VarianceProfile
@@ -240,7 +240,7 @@ def _places(runs: Counts, pixels: int) -> Ints:
     return found
 
 
-@compiled
+@compiled_for("u4[::1]")
 def _order_of_bits(bits: Bits) -> Ints:
     """Return the stable order of numbers, by the lowest digit first."""
     n, mask = len(bits), np.uint32((1 << DIGIT) - 1)
