@@ -41,6 +41,7 @@ SOURCES = (
 COMPLETE = "complete"  # file in the folder of compiled functions
 FUSED = {"contract"}
 REORDERED = {"reassoc", "contract", "nsz", "arcp"}
+LEVEL, HIGHEST_LEVEL = 1, 3  # of LLVM's optimisation: a higher one takes a sixth longer, and helps few functions
 PLAIN: dict[str, Any] = {"nogil": True, "error_model": "numpy"}
 PART: dict[str, Any] = PLAIN | {"forceinline": True, "_nrt": False}
 
@@ -52,9 +53,9 @@ _declared: "list[tuple[_Compiled, str]]" = []  # functions, and the types of the
 class _Compiled:
     """A function that is compiled at its first call, from Python or from another compiled function."""
 
-    def __init__(self, function: Callable[..., object], options: Mapping[str, Any]) -> None:
+    def __init__(self, function: Callable[..., object], options: Mapping[str, Any], level: int = LEVEL) -> None:
         update_wrapper(self, function)
-        self._function, self._options = function, options
+        self._function, self._options, self._level = function, options, level
         self._made: Any = None
 
     def __call__(self, *arguments: Any) -> Any:
@@ -75,7 +76,7 @@ class _Compiled:
         """Return numba's dispatcher of the function, which compiles for the types of a call."""
         with _making:
             if self._made is None:
-                self._made = _made(self._function, "njit", self._options)
+                self._made = _made(self._function, "njit", self._options, self._level)
             return self._made
 
 
@@ -117,6 +118,11 @@ def compile_ahead() -> None:
 def entry(function: F) -> F:
     """Return the same for a function that allocates nothing, so that no reference to an array need be counted."""
     return cast("F", _Compiled(function, PLAIN | {"_nrt": False}))
+
+
+def entry_optimized(function: F) -> F:
+    """Return the same, compiled with all optimisation, for long formulas."""
+    return cast("F", _Compiled(function, PLAIN | {"_nrt": False}, HIGHEST_LEVEL))
 
 
 def inlined(function: F) -> F:
@@ -191,7 +197,7 @@ def _numba() -> Any:
     return numba
 
 
-def _made(function: Callable[..., object], compiler: str, options: Mapping[str, Any]) -> Any:
+def _made(function: Callable[..., object], compiler: str, options: Mapping[str, Any], level: int = LEVEL) -> Any:
     """Return what a decorator of numba makes of a function; nothing is compiled or loaded yet."""
     with _making:
         numba = _numba()
@@ -202,7 +208,7 @@ def _made(function: Callable[..., object], compiler: str, options: Mapping[str, 
         finally:
             numba.config.CACHE_DIR = before
     if hasattr(made, "compile"):
-        made.compile = _one_at_a_time(_name_of(function), made.compile)
+        made.compile = _one_at_a_time(_name_of(function), made.compile, level)
     return made
 
 
@@ -210,16 +216,29 @@ def _name_of(function: Callable[..., object]) -> str:
     return re.sub(r"[^\w.]", "_", f"{function.__module__}.{function.__qualname__}")
 
 
-def _one_at_a_time(name: str, compile_for: Callable[..., Any]) -> Callable[..., Any]:
+def _one_at_a_time(name: str, compile_for: Callable[..., Any], level: int) -> Callable[..., Any]:
     """Compile a function, or load it from the cache, in one process at a time: numba does not lock its cache files."""
 
     @wraps(compile_for)
     def alone(*arguments: Any) -> Any:
         """Compile for these argument types under the lock."""
-        with _alone(name):
+        with _alone(name), _optimized(level):
             return compile_for(*arguments)
 
     return alone
+
+
+@contextmanager
+def _optimized(level: int) -> Iterator[None]:
+    """Compile with this level of optimisation, unless the environment gives one; the lock of numba is held."""
+    config = _numba().config
+    before = config.OPT
+    if "NUMBA_OPT" not in os.environ:
+        config.OPT = type(before)(level)
+    try:
+        yield
+    finally:
+        config.OPT = before
 
 
 @contextmanager

@@ -16,7 +16,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from geouq.core.compiled import compiled, entry, inlined, inlined_fused, inlined_reordered
+from geouq.core.compiled import compiled, entry_optimized, inlined, inlined_fused, inlined_reordered
 from geouq.core.distribution import FAMILIES, LOWEST_RATIO, Distribution, truncated_moments
 from geouq.core.gaussian import INV_SQRT_PI, LOG_2PI, SQRT_HALF, cdf, half_width, quantile
 from geouq.kernel.mixture import exp_below_zero, share_beyond
@@ -395,7 +395,7 @@ def _end(ends, step, t, column):
     return ends[step, 0, column] + t * (ends[step, 1, column] + t * (ends[step, 2, column] + t * ends[step, 3, column]))
 
 
-@entry
+@entry_optimized
 def add_distribution(n, scratch, scoring, lattice, cells, cell):
     """Add the scores of the n pixels in the buffers to a cell, and put each pixel in the bucket of its PIT."""
     pit, bucket, sums = scratch.pit, scratch.bucket, cells.sums[cell]
