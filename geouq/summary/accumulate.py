@@ -17,7 +17,8 @@ class RunningTotal:
 
     def __init__(self, levels: Iterable[float]) -> None:
         start = empty_summary(levels)
-        self._levels, self._has_pixels = start.levels, False
+        self._levels, self._has_pixels, self._is_new = start.levels, False, True
+        self._only: Summary | None = None
         self._running: dict[str, Running[Any]] = {name: own.running() for name, own in start.items()}
         self._kinds: dict[str, type[Statistic]] = {name: type(own) for name, own in start.items()}
 
@@ -31,6 +32,16 @@ class RunningTotal:
         """
         if summary.levels != self._levels:
             raise SummaryError(f"summaries of levels {self._levels} and {summary.levels} do not add")
+        if self._is_new and summary.n:  # most regions lie in one tile
+            self._only, self._is_new = summary, False
+            return
+        self._is_new = False
+        if self._only is not None:
+            only, self._only = self._only, None
+            self._join(only)
+        self._join(summary)
+
+    def _join(self, summary: Summary) -> None:
         has_pixels = bool(summary.n)
         names = names_of_sum(self._kinds, summary, (self._has_pixels, has_pixels))
         self._kinds = {name: self._kinds.get(name) or type(summary[name]) for name in names}
@@ -46,5 +57,7 @@ class RunningTotal:
         return self._running[name]
 
     def summary(self) -> Summary:
-        """Return what has been added up; of nothing, the summary of no pixel."""
+        """Return what has been added up; of nothing, the summary of no pixel; of one with pixels, that one."""
+        if self._only is not None:
+            return self._only
         return Summary(self._levels, {name: running.settled() for name, running in self._running.items()})

@@ -112,6 +112,19 @@ def test_a_total_may_be_looked_at_and_added_to():
     assert same(total.summary(), empty_summary(LEVELS) + one + one)
 
 
+def test_the_total_of_one_summary_is_that_summary():
+    one = of(
+        Moments(np.int64(2), np.float64(2), np.ones(len(SUMS)), np.ones(len(PRODUCTS))),
+        IntervalScores(np.ones(len(LEVELS))),
+        ZHistogram(EDGES, np.ones(len(EDGES) + 1)),
+        profile_of(np.array([[1.0, 2.0], [3.0, 1.0]]), 10, [], keeps=True),
+    )
+    total = RunningTotal(LEVELS)
+    total.add(one)
+
+    assert total.summary() is one
+
+
 def test_unlike_summaries_do_not_add():
     weighted = profile_of(np.ones((1, 3)), 0, [], keeps=False)
     plain = profile_of(np.ones((1, 2)), 0, [], keeps=False)
