@@ -294,6 +294,33 @@ def move_row(_typing: Any, source: Any, row: Any, first: Any, first_row: Any, se
     return signature, generate
 
 
+@intrinsic
+def move_rows(_typing: Any, source: Any, start: Any, stop: Any, first: Any, second: Any, second_row: Any) -> Any:
+    """Add source[start:stop] to first[start:stop] and their sum to second[second_row], and clear them.
+
+    Tables as for `add_rows`. The sum stays in registers: one row that is written again and again has to be waited for.
+    """
+    signature = types.void(source, start, stop, first, second, second_row)
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        """Generate the instructions."""
+        kinds = signature.args
+        tables = [_data(context, builder, kinds[i], arguments[i]) for i in (0, 3, 4)]
+        sum_place = _row(builder, tables[2], arguments[5])
+        kept_in_register: Any = cgutils.alloca_once_value
+        total = kept_in_register(builder, builder.load(sum_place, align=DOUBLE_BYTES))
+        with cgutils.for_range_slice(builder, arguments[1], arguments[2], ir.Constant(INDEX, 1)) as (number, _):
+            own, into = (_row(builder, table, number) for table in tables[:2])
+            row = builder.load(own, align=DOUBLE_BYTES)
+            builder.store(builder.fadd(builder.load(into, align=DOUBLE_BYTES), row), into, align=DOUBLE_BYTES)
+            builder.store(builder.fadd(builder.load(total), row), total)
+            builder.store(ir.Constant(ROW, [0.0] * LANES), own, align=DOUBLE_BYTES)
+        builder.store(builder.load(total), sum_place, align=DOUBLE_BYTES)
+        return context.get_dummy_value()
+
+    return signature, generate
+
+
 def _row(builder: Any, table: Any, number: Any) -> Any:
     """Return the pointer to a row of a table, as a vector."""
     place = builder.mul(number, ir.Constant(INDEX, LANES))

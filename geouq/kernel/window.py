@@ -25,7 +25,7 @@ from geouq.kernel.accumulators import COMPACT_STEP, FEW, KEYS, SLAB, CellSums, P
 from geouq.kernel.distributions import Scoring
 from geouq.kernel.gathered_pixels import GatheredPixels
 from geouq.kernel.gaussian import add_slab, compact, key, prune
-from geouq.kernel.vector_ops import move_row
+from geouq.kernel.vector_ops import move_row, move_rows
 from geouq.kernel.z_lattice import ZLattice
 from geouq.summary.moments import PRODUCTS, SUMS
 
@@ -145,8 +145,9 @@ def _flush_z(found, lattice, scratch, cells, cell, totals, scoring):
             crps, pit, pit_square = crps + scores[0], pit + scores[1], pit_square + scores[2]
     else:
         for b in range(len(lattice.bin_of)):
-            scores = _take_bucket(b, lattice, scratch, scoring)
-            crps, pit, pit_square = crps + scores[0], pit + scores[1], pit_square + scores[2]
+            if scratch.buckets[b, 0] > 0:
+                scores = _take_bucket(b, lattice, scratch, scoring)
+                crps, pit, pit_square = crps + scores[0], pit + scores[1], pit_square + scores[2]
     counts = bins[0]
     for fine in range(len(counts)):
         totals.z_counts[fine] += counts[fine]
@@ -175,10 +176,9 @@ def _take_bucket(b, lattice, scratch, scoring):
     """Move a bucket to its bin of z and clear it; its sums of CRPS, of PIT - 1/2, and of the square of that.
 
     All its pixels are given the PIT of their mean z, weighted by std, expanded about the middle of the lattice cell.
+    An empty bucket, such as one that was taken for another pixel, adds zeros: a branch would be foreseen wrongly.
     """
     n, e, s, szz = scratch.buckets[b, 0], scratch.buckets[b, 1], scratch.buckets[b, 2], scratch.buckets[b, 3]
-    if n == 0:
-        return 0.0, 0.0, 0.0
     fine = lattice.bin_of[b]
     scratch.bins[0, fine] += n
     scratch.bins[1, fine] += e
@@ -189,7 +189,7 @@ def _take_bucket(b, lattice, scratch, scoring):
         return 0.0, 0.0, 0.0
     crps = lattice.crps[b, 0] * s + lattice.crps[b, 1] * e + lattice.crps[b, 2] * szz
     centre, pit, density = lattice.pit[b, 0], lattice.pit[b, 1], lattice.pit[b, 2]
-    away = -e / s - centre
+    away = -e / (s + np.float64(n == 0)) - centre  # an empty bucket is divided by 1
     pit += density * away * (1 - centre * away / 2) - 0.5
     return crps, n * pit, n * pit * pit
 
@@ -210,8 +210,7 @@ def _flush_profile(found, scratch, cells, cell, totals):
         for i in range(found):
             _take_key(np.int64(scratch.key[i]), scratch, totals)
     else:
-        for k in range(lowest, highest + 1):
-            _take_key(k, scratch, totals)
+        _take_keys(lowest, highest, scratch, totals)
     entry = cells.entries[0]
     for k in range(lowest >> COMPACT_STEP, (highest >> COMPACT_STEP) + 1):
         if scratch.compact[k, 3] > 0:
@@ -226,6 +225,19 @@ def _flush_profile(found, scratch, cells, cell, totals):
 
 
 @inlined
+def _take_keys(lowest, highest, scratch, totals):
+    """Move all keys from the lowest to the highest as `_take_key` does."""
+    if len(totals.profile) > 0 and len(scratch.weight) == 0:
+        for block in range(lowest >> COMPACT_STEP, (highest >> COMPACT_STEP) + 1):
+            start, stop = max(lowest, block << COMPACT_STEP), min(highest + 1, (block + 1) << COMPACT_STEP)
+            move_rows(scratch.keys, start, stop, totals.profile, scratch.compact, block)
+    else:
+        for k in range(lowest, highest + 1):
+            if scratch.keys[k, 3] > 0:
+                _take_key(k, scratch, totals)
+
+
+@inlined
 def _take_weights(weights, into):
     """Move the sums of weights of a key to its entry, and clear them."""
     for i in range(len(weights)):
@@ -235,19 +247,18 @@ def _take_weights(weights, into):
 
 @inlined
 def _take_key(k, scratch, totals):
-    """Move a key to the totals and to the compact profile, and clear it."""
-    if scratch.keys[k, 3] > 0:
-        if len(totals.profile) > 0:
-            move_row(scratch.keys, k, totals.profile, k, scratch.compact, k >> COMPACT_STEP)
-        else:
-            for i in range(4):
-                scratch.compact[k >> COMPACT_STEP, i] += scratch.keys[k, i]
-                scratch.keys[k, i] = 0.0
-        if len(scratch.weight) > 0:
-            for i in range(2):
-                totals.profile_weights[k, i] += scratch.key_weights[k, i]
-                scratch.compact_weights[k >> COMPACT_STEP, i] += scratch.key_weights[k, i]
-                scratch.key_weights[k, i] = 0.0
+    """Move a key, which may be empty, to the totals and to the compact profile, and clear it."""
+    if len(totals.profile) > 0:
+        move_row(scratch.keys, k, totals.profile, k, scratch.compact, k >> COMPACT_STEP)
+    else:
+        for i in range(4):
+            scratch.compact[k >> COMPACT_STEP, i] += scratch.keys[k, i]
+            scratch.keys[k, i] = 0.0
+    if len(scratch.weight) > 0:
+        for i in range(2):
+            totals.profile_weights[k, i] += scratch.key_weights[k, i]
+            scratch.compact_weights[k >> COMPACT_STEP, i] += scratch.key_weights[k, i]
+            scratch.key_weights[k, i] = 0.0
 
 
 @compiled
