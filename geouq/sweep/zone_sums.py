@@ -147,7 +147,7 @@ class ZonesOfPiece:
                 self._tile.variables[i],
                 is_plain=self._is_plain,
                 is_large=is_large,
-                swept=self._is_plain and settings.keeps_few and not is_large and self._pixels[place[-1]] <= FEW,
+                swept=self._is_plain and settings.keeps_few and not is_large and self._pixels[place] <= FEW,
             )
         return self._gathered[place, i]
 
@@ -209,13 +209,12 @@ def _spans(squares: Squares) -> tuple[dict[GroupPlace, Window], dict[Window, lis
     return spans, ending
 
 
-def _pixels_of(squares: Squares) -> dict[ZonePlace, int]:
-    """Return the number of pixels of each zone in the piece, valid or not."""
-    found: dict[ZonePlace, int] = {}
+def _pixels_of(squares: Squares) -> dict[GroupPlace, int]:
+    """Return the number of pixels of each zone in a group, valid or not; those of a piece depend on its windows."""
+    found: dict[GroupPlace, int] = {}
     for own in squares.values():
         for square in own:
-            zone = square.place[-1]
-            found[zone] = found.get(zone, 0) + square.pixels
+            found[square.place] = found.get(square.place, 0) + square.pixels
     return found
 
 

@@ -23,6 +23,7 @@ from geouq.metrics import ence, spearman
 from geouq.rasters.catalog import find_tiles
 from geouq.reading.cutting import Reading
 from geouq.reading.reader import TileReader
+from geouq.summary.tail_pixels import FEW
 from geouq.sweep.settings import Settings
 from geouq.sweep.tiles import Zone, ZoneSweep, all_together, sweep_tiles, sweep_zones
 from geouq.sweep.zone_batches import part_for
@@ -149,6 +150,22 @@ def test_the_same_bits_whatever_the_windows_and_threads(wide_tile, masks, readin
     assert sorted(one) == sorted(other) == ["disc", "half", "line", "pixel", "twice"]
     assert all(same(one[name], other[name]) for name in one)
     assert same(one["disc"], one["twice"])
+
+
+def test_a_zone_is_saved_in_the_same_form_whatever_the_windows(wide_tile):
+    tile, _ = wide_tile
+    row, column = np.ogrid[: SHAPE[0], : SHAPE[1]]
+    patchy = (row < 512) & (column >= 1920) & (column < 2080)  # more pixels than are kept, fewer valid ones
+    readings = Reading(256, 256), Reading(512, 512), Reading(768, 8704)
+    saved = []
+    for reading in readings:
+        zones, _ = swept(tile, {"drawn": Masked({"patchy": patchy})}, reading)
+        (zone,) = zones["patchy"].variables.values()
+        saved.append({name: array.tobytes() for name, array in zone.whole.variance.to_arrays().items()})
+        assert zone.whole.n <= FEW < patchy.sum()
+
+    assert "swept_variance" in saved[0]
+    assert saved[0] == saved[1] == saved[2]
 
 
 def test_the_same_bits_in_one_pass_and_in_several(wide_tile, masks):
