@@ -5,11 +5,13 @@ from landscape import NORTH_UP, write_raster
 
 TILES = ("a1", "a2", "a3", "b1", "b2", "b3")
 SHAPE = 80, 96
-TEXT = "variables: {height: {units: Mg/ha}}\ncell_size: 16\noutput: {maps: none, figures: none}\n"
+TEXT = (
+    "variables: {height: {units: Mg/ha, thresholds: THRESHOLDS}}\ncell_size: 16\noutput: {maps: none, figures: none}\n"
+)
 CLASSES = "regions:\n  west: [a1, b1]\n  cover: {classes: 'classes/{tile}.tif', names: {1: forest}}\n"
 
 
-def write(folder, text="", crs="EPSG:32633", transform=NORTH_UP, gaps=0.1):
+def write(folder, text="", crs="EPSG:32633", transform=NORTH_UP, gaps=0.1, thresholds="[]"):
     """Write six tiles of a variable whose errors share a part in squares of 8 pixels; their configuration."""
     rng = np.random.default_rng(0)
     for number, name in enumerate(TILES):
@@ -24,5 +26,6 @@ def write(folder, text="", crs="EPSG:32633", transform=NORTH_UP, gaps=0.1):
             write_raster(folder / layer / f"{name}.tif", values[np.newaxis].astype(dtype), crs=crs, transform=place)
     config = folder / "experiment.yaml"
     paths = "".join(f"  {layer}: {layer}/{{tile}}.tif\n" for layer in ("mean", "std", "truth"))
-    config.write_text(f"version: 1\nname: small\ndata:\n{paths}{TEXT}{text}", encoding="utf-8")
+    variables = TEXT.replace("THRESHOLDS", thresholds)
+    config.write_text(f"version: 1\nname: small\ndata:\n{paths}{variables}{text}", encoding="utf-8")
     return config

@@ -1,10 +1,17 @@
 """Means and totals of areas: how errors of pixels are correlated, and what follows for the mean of many."""
 
 from geouq.aggregates.correlation import CorrelationModel
-from geouq.aggregates.evaluation import Aggregates, AggregateSettings, Areas, aggregates_of, means_of_areas
+from geouq.aggregates.evaluation import (
+    Aggregates,
+    AggregateSettings,
+    Areas,
+    aggregates_of,
+    means_of_areas,
+    shares_of_areas,
+)
 from geouq.aggregates.known import KnownCorrelation, read_correlations
 from geouq.aggregates.means import AreaMean
-from geouq.aggregates.rows import TABLES, area_rows, scale_rows, tables_of_aggregates, write_models
+from geouq.aggregates.rows import TABLES, area_rows, correlation_name, scale_rows, tables_of_aggregates, write_models
 
 __all__ = [
     "TABLES",
@@ -16,9 +23,11 @@ __all__ = [
     "KnownCorrelation",
     "aggregates_of",
     "area_rows",
+    "correlation_name",
     "means_of_areas",
     "read_correlations",
     "scale_rows",
+    "shares_of_areas",
     "tables_of_aggregates",
     "write_models",
 ]

@@ -1,8 +1,8 @@
 """The cells of an area: where they are, and the sums of their pixels that errors of means follow from."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
-from typing import Self
+from typing import Self, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,13 +12,16 @@ from geouq.core.errors import DataError
 from geouq.core.grid import Grid, Window, known_crs
 from geouq.rasters.areas import pixel_areas
 from geouq.summary import Moments, TilePlace
+from geouq.summary.exceedance import Exceedance
 from geouq.summary.moments import PRODUCTS, SUMS
+from geouq.summary.statistic import Statistic
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 EARTH = 6_371_008.8  # mean radius in metres
 APART = 1e9  # metres between tiles in the same place, such as those of several dates
-MomentsOf = Callable[[int], tuple[Ints, Moments]]
+StatisticsOf = Callable[[int], tuple[Ints, Mapping[str, Statistic]]]
+MOMENTS = "moments"
 
 
 @dataclass(frozen=True)
@@ -81,6 +84,10 @@ class AreaCells:
         each = (self.weight, self.mean, self.error, self.std, self.variance, self.z**2, self.z_square)
         return self.some(np.flatnonzero(np.isfinite(each).all(axis=0)))
 
+    def weighted_by_std(self) -> Self:
+        """Return the cells whose std is above 0, weighted by it: then `z` of a probability counts as z of a value."""
+        return replace(self, weight=self.std, weight_square=self.variance).some(self.std > 0)
+
     def of_tiles(self, numbers: Ints) -> Self:
         """Return the same cells with other numbers of tiles."""
         return replace(self, tile=numbers[self.tile])
@@ -92,25 +99,33 @@ class AreaCells:
         return cls(**{name: np.concatenate([getattr(part, name) for part in parts]) for name in names})
 
 
-def area_cells(places: Sequence[TilePlace], moments_of: MomentsOf) -> AreaCells:
+def area_cells(places: Sequence[TilePlace], statistics_of: StatisticsOf, above: str = "") -> AreaCells:
     """Return the cells with valid pixels of tiles at these places.
 
     Parameters
     ----------
     places : sequence of TilePlace
         Where each tile is.
-    moments_of : callable
-        Returns the numbers of cells of the tile of a number, and their moments.
+    statistics_of : callable
+        Returns the numbers of cells of the tile of a number, and their statistics by name: moments, and `above`.
+    above : str, optional
+        Name of the sums above a threshold. Then the mean is the probability p of exceeding it, and the truth is 1
+        where it does and 0 elsewhere. `z` is p - truth, not divided by the std sqrt(p (1 - p)), which may be tiny.
     """
     frame, sheets = common_frame([place.grid.crs for place in places]), _sheets(places)
-    parts, read = [], [moments_of(tile) for tile in range(len(places))]
-    scale = _mean_weight([moments for _, moments in read])
-    for tile, (place, (numbers, moments)) in enumerate(zip(places, read, strict=True)):
+    parts, read = [], [statistics_of(tile) for tile in range(len(places))]
+    scale = _mean_weight([cast("Moments", own[MOMENTS]) for _, own in read])
+    for tile, (place, (numbers, statistics)) in enumerate(zip(places, read, strict=True)):
         row, column = np.divmod(numbers, place.cell_grid.shape[1])
         position = positions(place.cell_grid, row, column, frame)
         position[:, 2] += sheets[tile] * APART
         where = np.full(len(row), tile), row, column, position
-        parts.append(AreaCells(*where, *_sums(moments, _pixel_areas(place, row), scale)))
+        moments, pixel_area = cast("Moments", statistics[MOMENTS]), _pixel_areas(place, row)
+        if above:
+            sums = _sums_above(moments, cast("Exceedance", statistics[above]), pixel_area, scale)
+        else:
+            sums = _sums(moments, pixel_area, scale)
+        parts.append(AreaCells(*where, *sums))
     found = AreaCells.joined(parts)
     order = np.lexsort((found.column, found.row, found.tile))
     return found.some(order[found.n[order] > 0])
@@ -187,6 +202,14 @@ def _sums(moments: Moments, pixel_area: Floats, scale: float) -> tuple[Floats, .
     z_square = away + np.divide(z**2, weight, out=np.zeros_like(weight), where=weight > 0)
     by_square = _times(a, variance), z, _times(a, z_square), _times(a, weight)
     return n, weight, n * pixel_area, truth + error, error, std, *by_square
+
+
+def _sums_above(moments: Moments, exceedance: Exceedance, pixel_area: Floats, scale: float) -> tuple[Floats, ...]:
+    """Return the same sums of the probability p of exceeding a threshold; error and z are those of p - o."""
+    n, weight = moments.n.astype(np.float64), moments.weight / scale
+    p, exceeded, std, variance, square = np.moveaxis(exceedance.sums / scale, -1, 0)
+    a = np.divide(weight, n, out=np.ones_like(weight), where=n > 0)
+    return n, weight, n * pixel_area, p, p - exceeded, std, a * variance, p - exceeded, a * square, _times(a, weight)
 
 
 def _times(a: Floats, values: Floats) -> Floats:

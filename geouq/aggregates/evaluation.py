@@ -1,21 +1,24 @@
 """The aggregates of a run: means of areas of all sizes, from the saved cells; no pixel is read."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from functools import partial
 
 import numpy as np
 
 from geouq.aggregates.blocks import BlockMeans, block_means, blocks_of_areas, sides_of
-from geouq.aggregates.cells import AreaCells, area_cells, cell_side
+from geouq.aggregates.cells import MOMENTS, AreaCells, area_cells, cell_side
 from geouq.aggregates.estimation import ErrorCorrelation, error_correlation
 from geouq.aggregates.known import KnownCorrelation
-from geouq.aggregates.means import AreaMean, area_mean
+from geouq.aggregates.means import TOO_FEW, AreaMean, area_mean
 from geouq.aggregates.parameters import Parameter, parameters_of
 from geouq.aggregates.scales import ScaleNumber, numbers_of_scale
 from geouq.runs.store import Part, SavedSummaries
 from geouq.summary import TilePlace
+from geouq.summary.exceedance import exceedance_name
 
+FEWEST_UNSURE = 30.0  # sum of p (1 - p) over the pixels of a map, below which too few tell how errors are correlated
+RARE = "too few pixels that may lie on either side of the threshold"
 NOT_KNOWN = "no evaluation tells how errors are correlated"
 
 
@@ -40,18 +43,24 @@ class Areas:
     lists: Mapping[str, Sequence[str]]
     zones: Mapping[str, Sequence[Part]]
 
-    def cells(self, variable: str) -> AreaCells:
-        """Return all cells of a variable."""
-        tiles = [place.tile for place in self.places]
-        return area_cells(self.places, lambda k: self.summaries.moments_of(self.summaries.part(tiles[k]), variable))
+    def cells(self, variable: str, above: str = "") -> AreaCells:
+        """Return all cells of a variable; above : as in `area_cells`."""
+        tiles, names = [place.tile for place in self.places], _names(above)
+        statistics = self.summaries.statistics_of
+        return area_cells(self.places, lambda k: statistics(self.summaries.part(tiles[k]), variable, names), above)
 
-    def cells_of_zone(self, zone: str, variable: str) -> AreaCells:
+    def cells_of_zone(self, zone: str, variable: str, above: str = "") -> AreaCells:
         """Return the cells of a zone, with the numbers that tiles have in the run."""
         parts = {part.tile: part for part in self.zones[zone]}
         places = [place for place in self.places if place.tile in parts]
         numbers = np.array([k for k, place in enumerate(self.places) if place.tile in parts])
-        found = area_cells(places, lambda k: self.summaries.moments_of(parts[places[k].tile], variable))
+        names, statistics = _names(above), self.summaries.statistics_of
+        found = area_cells(places, lambda k: statistics(parts[places[k].tile], variable, names), above)
         return found.of_tiles(numbers)
+
+
+def _names(above: str) -> tuple[str, ...]:
+    return (MOMENTS, above) if above else (MOMENTS,)
 
 
 @dataclass(frozen=True)
@@ -70,6 +79,8 @@ class Aggregates:
         Numbers by kind of area (block, tile or region) and side in cells, which is 0 for tiles and regions.
     means : mapping of str to AreaMean
         Means of regions by name; `all` is the whole.
+    above : mapping of float to Aggregates
+        By threshold, the share of the area in which the truth exceeds it; without numbers by the size of the area.
     """
 
     correlation: ErrorCorrelation | None
@@ -77,15 +88,25 @@ class Aggregates:
     parameters: Sequence[Parameter]
     scales: Mapping[tuple[str, int], tuple[BlockMeans, Sequence[ScaleNumber]]]
     means: Mapping[str, AreaMean]
+    above: Mapping[float, "Aggregates"] = field(default_factory=dict)
+
+    def by_threshold(self) -> Iterator[tuple[float | None, "Aggregates"]]:
+        """Yield what is known of the mean, with None, then of the area above each threshold."""
+        yield None, self
+        yield from self.above.items()
 
 
 @dataclass(frozen=True)
 class AggregateSettings:
-    """Levels whose coverage is given; level of the intervals of means; level of the intervals of other numbers."""
+    """Levels whose coverage is given; level of the intervals of means; level of the intervals of other numbers.
+
+    thresholds : of each variable that has some, by its name.
+    """
 
     levels: tuple[float, ...]
     level: float
     interval: float
+    thresholds: Mapping[str, Sequence[float]] = field(default_factory=dict)
 
 
 def aggregates_of(areas: Areas, settings: AggregateSettings, variable: str) -> Aggregates:
@@ -96,30 +117,75 @@ def aggregates_of(areas: Areas, settings: AggregateSettings, variable: str) -> A
     regions = dict(_regions(areas, cells, variable))
     known = None if correlation is None else KnownCorrelation.of(correlation)
     means = {name: area_mean(own, known, settings.level, side) for name, own in regions.items() if len(own)}
+    thresholds = enumerate(settings.thresholds.get(variable, ()))
+    above = {threshold: _above(areas, settings, variable, exceedance_name(k)) for k, threshold in thresholds}
     if correlation is None:
-        return Aggregates(None, None, (), {}, means)
+        return Aggregates(None, None, (), {}, means, above)
     numbers = partial(numbers_of_scale, levels=settings.levels, interval=settings.interval)
     scales = {key: (own, numbers(own)) for key, own in _scales(correlation, areas.places, regions)}
-    return Aggregates(correlation, known, parameters_of(correlation, settings.interval), scales, means)
+    return Aggregates(correlation, known, parameters_of(correlation, settings.interval), scales, means, above)
+
+
+def _above(areas: Areas, settings: AggregateSettings, variable: str, name: str) -> Aggregates:
+    """Return what is known of the share of areas above a threshold; name : of its sums.
+
+    The error of a pixel, p - o, has the std sqrt(p (1 - p)). Errors are correlated as they are found to be, weighted by
+    this std: pixels far from the threshold tell nothing.
+    """
+    cells, side = areas.cells(variable, name), cell_side(areas.places)
+    unsure = cells.weighted_by_std()
+    is_rare = unsure.weight_square.sum() < FEWEST_UNSURE
+    correlation = None if is_rare else error_correlation(unsure, side)
+    known = None if correlation is None else KnownCorrelation.of(correlation)
+    means = _shares(areas, variable, name, known, level=settings.level, unknown=RARE if is_rare else TOO_FEW)
+    parameters = () if correlation is None else parameters_of(correlation, settings.interval)
+    return Aggregates(correlation, known, parameters, {}, means)
+
+
+def _shares(
+    areas: Areas, variable: str, name: str, known: KnownCorrelation | None, *, level: float, unknown: str
+) -> dict[str, AreaMean]:
+    """Return the shares of the whole and of regions that lie above a threshold."""
+    cells, side = areas.cells(variable, name), cell_side(areas.places)
+    means = {
+        region: area_mean(own, known, level, side, unknown)
+        for region, own in _regions(areas, cells, variable, name)
+        if len(own)
+    }
+    return {
+        region: replace(mean, low=float(np.clip(mean.low, 0, 1)), high=float(np.clip(mean.high, 0, 1)))
+        for region, mean in means.items()
+    }
 
 
 def means_of_areas(areas: Areas, variable: str, known: KnownCorrelation | None, level: float) -> dict[str, AreaMean]:
     """Return the means of the whole and of regions of a variable, with a correlation that is known from elsewhere."""
     cells, side = areas.cells(variable), cell_side(areas.places)
-    if known is not None and side > 0:
-        known = known.of_cells(side)
     regions = _regions(areas, cells, variable)
+    known = _of_cells(known, side)
     return {name: area_mean(own, known, level, side, NOT_KNOWN) for name, own in regions if len(own)}
 
 
-def _regions(areas: Areas, cells: AreaCells, variable: str) -> Iterator[tuple[str, AreaCells]]:
+def shares_of_areas(
+    areas: Areas, variable: str, place: int, known: KnownCorrelation | None, level: float
+) -> dict[str, AreaMean]:
+    """Return the same of the shares above the threshold at that place among those of the variable."""
+    known = _of_cells(known, cell_side(areas.places))
+    return _shares(areas, variable, exceedance_name(place), known, level=level, unknown=NOT_KNOWN)
+
+
+def _of_cells(known: KnownCorrelation | None, side: float) -> KnownCorrelation | None:
+    return known.of_cells(side) if known is not None and side > 0 else known
+
+
+def _regions(areas: Areas, cells: AreaCells, variable: str, above: str = "") -> Iterator[tuple[str, AreaCells]]:
     """Yield the whole and each region with its cells."""
     yield "all", cells
     tiles = np.array([place.tile for place in areas.places])
     for name, own in areas.lists.items():
         yield name, cells.some(np.isin(tiles, list(own))[cells.tile])
     for name in areas.zones:
-        yield name, areas.cells_of_zone(name, variable)
+        yield name, areas.cells_of_zone(name, variable, above)
 
 
 def _scales(

@@ -13,6 +13,7 @@ LEAST_FREEDOM = 5.0  # of the variance of a mean, below which there is no interv
 OVERFLOW = "overflow"
 TOO_FEW = "too few cells or tiles to tell how errors are correlated"
 TOO_FAR = "errors are correlated over too much of the map: fewer than 5 degrees of freedom"
+CERTAIN = "the truth of each pixel is certain to lie on one side of the threshold"
 PER_AREA = re.compile(r"\s*(?:/\s*(ha|km2|km\^2|km²|m2|m\^2|m²)|\s(ha|km|m)(?:\^|\*\*)?(-1|-2|⁻¹|⁻²))$")
 SQUARE_METRES = {"ha": 1e4, "km": 1e6, "m": 1.0}
 
@@ -89,7 +90,9 @@ def area_mean(
     pairs = AreaPairs.of(cells, side)
     fitted = std = freedom = independent = np.nan
     reason = unknown
-    if correlation is not None:
+    if correlation is not None and pairs.own == 0:
+        fitted, std, reason = 0.0, 0.0, CERTAIN
+    elif correlation is not None:
         variance = pairs.variance(correlation.model)
         fitted, std = np.sqrt(variance), np.sqrt(correlation.model.zms * variance)
         freedom = correlation.freedom(pairs)

@@ -14,6 +14,7 @@ from geouq.core.atomic import write_text
 from geouq.tables.columns import COLUMNS
 from geouq.tables.rows import Row, Table, by_model
 
+HECTARE = "ha", 1e4  # unit of the area above a threshold, and its square metres
 JACKKNIFE, STUDENT = "jackknife", "student"
 TABLES = ("areas", "aggregates", "error_correlation", "error_correlogram")
 
@@ -35,22 +36,25 @@ def tables_of_aggregates(
     rows: dict[str, list[Row]] = {name: [] for name in TABLES}
     for variable in variables:
         if (own := aggregates.get(variable.name)) is not None:
-            rows["areas"] += area_rows(own.means, variable)
             rows["aggregates"] += scale_rows(own, variable.name, level)
-            rows["error_correlation"] += _parameter_rows(own, variable.name, level)
-            rows["error_correlogram"] += _correlogram_rows(own, variable.name)
+            for threshold, each in own.by_threshold():
+                of = {"variable": variable.name, "threshold": threshold}
+                rows["areas"] += area_rows(each.means, variable, threshold)
+                rows["error_correlation"] += _parameter_rows(each, of, level)
+                rows["error_correlogram"] += _correlogram_rows(each, of)
     return {name: by_model(Table(COLUMNS[name], own), variables, "") for name, own in rows.items() if own}
 
 
-def area_rows(means: Mapping[str, AreaMean], variable: Variable) -> list[Row]:
-    """Return the rows of areas.csv of a variable."""
-    units, square_metres = per_area(variable.units)
+def area_rows(means: Mapping[str, AreaMean], variable: Variable, threshold: float | None = None) -> list[Row]:
+    """Return the rows of areas.csv of a variable, or of the share of areas that lies above a threshold."""
+    units, square_metres = per_area(variable.units) if threshold is None else HECTARE
     return [
         {
             "level": "all" if name == "all" else "region",
             "name": name,
             "variable": variable.name,
-            "units": variable.units or "1",
+            "threshold": threshold,
+            "units": (variable.units or "1") if threshold is None else "1",
             **_of_mean(mean),
             **_total(mean, mean.area / square_metres, units),
         }
@@ -94,10 +98,10 @@ def scale_rows(aggregates: Aggregates, variable: str, level: float) -> list[Row]
     ]
 
 
-def _parameter_rows(aggregates: Aggregates, variable: str, level: float) -> list[Row]:
+def _parameter_rows(aggregates: Aggregates, of: Row, level: float) -> list[Row]:
     return [
         {
-            "variable": variable,
+            **of,
             "parameter": one.name,
             "value": _known(one.value),
             "units": one.units,
@@ -107,14 +111,14 @@ def _parameter_rows(aggregates: Aggregates, variable: str, level: float) -> list
     ]
 
 
-def _correlogram_rows(aggregates: Aggregates, variable: str) -> list[Row]:
+def _correlogram_rows(aggregates: Aggregates, of: Row) -> list[Row]:
     if aggregates.correlation is None:
         return []
     found, model = aggregates.correlation.correlogram, aggregates.correlation.model
     fitted = np.where(found.distance > 0, model(found.distance) + model.tile * found.same, model.within)
     return [
         {
-            "variable": variable,
+            **of,
             "same_tile": "yes" if found.same[k] else "no",
             "distance": float(found.distance[k]),
             "correlation": float(found.correlation[k]),
@@ -137,12 +141,23 @@ def _known(value: float) -> float | None:
 
 
 def models_as_json(aggregates: Mapping[str, Aggregates], variables: Sequence[Variable]) -> dict[str, Any]:
-    """Return the fitted model of each variable as plain values."""
+    """Return the fitted model of each variable, and of its area above each threshold, as plain values."""
     return {
-        variable.name: {"units": variable.units, **own.known.as_json()}
+        correlation_name(variable.name, threshold): {"units": variable.units, **each.known.as_json()}
         for variable in variables
-        if (own := aggregates.get(variable.name)) is not None and own.known is not None
+        if (own := aggregates.get(variable.name)) is not None
+        for threshold, each in own.by_threshold()
+        if each.known is not None
     }
+
+
+def correlation_name(variable: str, threshold: float | None = None) -> str:
+    """Return the name of a model in the file of correlations.
+
+    >>> correlation_name("AGB"), correlation_name("AGB", 100.0)
+    ('AGB', 'AGB > 100')
+    """
+    return variable if threshold is None else f"{variable} > {threshold:g}"
 
 
 def write_models(aggregates: Mapping[str, Aggregates], variables: Sequence[Variable], path: Path) -> list[Path]:

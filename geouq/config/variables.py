@@ -32,8 +32,8 @@ class VariableSettings(LayerBands):
     thresholds: Annotated[tuple[float, ...], AfterValidator(unique), AfterValidator(finite)] = Field(
         default=(),
         max_length=20,
-        description="values; the forecast that the truth exceeds each of them is scored. Each costs some 20 % of the "
-        "sweep",
+        description="values; the forecast that the truth exceeds each of them is scored, and `areas.csv` has the area "
+        "above each. Each costs some 20 % of the sweep",
     )
     distribution: Literal["normal", "lognormal", "truncated_normal", "gamma", "student_t"] = Field(
         default="normal",

@@ -224,4 +224,5 @@ def error_correlation(case: Case) -> Figure | None:
     """
     if case.evaluation_unit.level != "all":
         return None
-    return error_correlation_figure(case.rows("error_correlogram"), title=case.title_of_variable, width=case.width)
+    rows = [row for row in case.rows("error_correlogram") if row["threshold"] is None]
+    return error_correlation_figure(rows, title=case.title_of_variable, width=case.width)

@@ -11,6 +11,7 @@ from geouq.core.validity import REASONS
 from geouq.kernel.vector_ops import EIGHT, LANES
 from geouq.kernel.z_lattice import ZLattice
 from geouq.summary.coverage_profile import GROUPED_BY, POSITIVE
+from geouq.summary.exceedance import FIELDS as EXCEEDANCE
 from geouq.summary.joint_sample import SIZE
 from geouq.summary.moments import CENTRED, PRODUCTS, SUMS
 from geouq.summary.ordering_profile import CLASSES, ROWS
@@ -106,8 +107,8 @@ class CellSums(NamedTuple):
 
     n (C), weight (C), sums (C, sums), products (C, 7), interval_scores (C, L), widths (C, L) of the intervals, or
     (C, 0) for normal forecasts, z_counts (C, compact bins), extremes (C, 2) of the variance, form (C, columns of
-    the form); the compact profile as entries of a cell, a key and sums (4, or 6 where there are weights), of which the
-    first `entries[0]` are in use.
+    the form), exceedance (C, T, 5) of thresholds; the compact profile as entries of a cell, a key and sums (4, or 6
+    where there are weights), of which the first `entries[0]` are in use.
     """
 
     n: Ints
@@ -119,6 +120,7 @@ class CellSums(NamedTuple):
     z_counts: Floats
     extremes: Floats
     form: Floats
+    exceedance: Floats
     entry_cell: NDArray[np.uint32]
     entry_key: NDArray[np.uint16]
     entry_sums: NDArray[np.float32]
@@ -276,11 +278,18 @@ def new_sampled(members: int) -> Sampled:
 
 
 def new_cells(
-    cells: int, pixels: int, lattice: ZLattice, *, weighted: bool = False, form: int = 0, scored: bool = False
+    cells: int,
+    pixels: int,
+    lattice: ZLattice,
+    *,
+    weighted: bool = False,
+    form: int = 0,
+    scored: bool = False,
+    thresholds: int = 0,
 ) -> CellSums:
     """Return empty sums for this number of cells, which have this number of pixels together.
 
-    form : number of columns of the form. scored : as in `new_scratch`.
+    form : number of columns of the form. scored : as in `new_scratch`. thresholds : their number.
     """
     entries = min(pixels, cells * (KEYS >> COMPACT_STEP))
     return CellSums(
@@ -293,6 +302,7 @@ def new_cells(
         np.zeros((cells, lattice.compact_bins)),
         np.tile([np.inf, -np.inf], (cells, 1)),
         np.zeros((cells, form)),
+        np.zeros((cells, thresholds, len(EXCEEDANCE))),
         np.empty(entries, np.uint32),
         np.empty(entries, np.uint16),
         np.empty((entries, 6 if weighted else 4), np.float32),

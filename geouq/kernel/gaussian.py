@@ -127,7 +127,7 @@ def add_slab(n, scratch, lattice, cells, cell, totals, scoring):
     cells.extremes[cell, 0] = min(cells.extremes[cell, 0], low)
     cells.extremes[cell, 1] = max(cells.extremes[cell, 1], high)
     _find_rows(n, scratch, lattice, scratch.z if scoring is None else scratch.pit)
-    add_optional_statistics(n, scratch, lattice, totals, scoring)
+    add_optional_statistics(n, scratch, lattice, cells, cell, totals, scoring)
     if weighted:
         _scatter_weighted(n, scratch)
     else:

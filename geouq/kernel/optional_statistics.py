@@ -130,7 +130,7 @@ COARSER, COLUMNS = np.uint32(ORDERING_STEP), np.uint32(CLASSES)
 
 
 @inlined
-def add_optional_statistics(n, scratch, lattice, totals, scoring):
+def add_optional_statistics(n, scratch, lattice, cells, cell, totals, scoring):
     """Add the pixels to groups, thresholds and ordering, as far as there are any."""
     if len(scratch.grouped_by) > 0:
         for i in range(n):
@@ -139,7 +139,7 @@ def add_optional_statistics(n, scratch, lattice, totals, scoring):
         if scratch.grouped_by[p] >= 0:
             _add_to_groups(n, p, scratch, lattice, totals)
     for t in range(len(totals.thresholds)):
-        _add_to_threshold(n, t, scratch, totals, scoring)
+        _add_to_threshold(n, t, scratch, cells.exceedance[cell, t], totals, scoring)
     if totals.ordering.size > 0:
         _add_to_ordering(n, scratch, totals)
 
@@ -162,8 +162,8 @@ def _add_to_groups(n, p, scratch, lattice, totals):
 
 
 @inlined
-def _add_to_threshold(n, t, scratch, totals, scoring):
-    """Add the probability of exceeding a threshold, and whether the truth does, by bin of the probability."""
+def _add_to_threshold(n, t, scratch, own, totals, scoring):
+    """Add the probability of exceeding a threshold, and whether the truth does, to a cell and by bin of it."""
     threshold, sums, weighted = totals.thresholds[t], totals.exceeding[t], len(scratch.weight) > 0
     for i in range(n):
         if scoring is None:
@@ -178,6 +178,12 @@ def _add_to_threshold(n, t, scratch, totals, scoring):
         sums[k, 2] += w * p * p
         sums[k, 3] += w * exceeded
         sums[k, 4] += w * p * exceeded
+        spread, error = p * (1.0 - p), p - exceeded
+        own[0] += w * p
+        own[1] += w * exceeded
+        own[2] += w * math.sqrt(spread)
+        own[3] += w * spread
+        own[4] += w * error * error
 
 
 @inlined

@@ -25,13 +25,15 @@ def take_cells(cells: CellSums) -> CellSums:
         cells.z_counts.copy(),
         cells.extremes.copy(),
         cells.form.copy(),
+        cells.exceedance.copy(),
         cells.entry_cell[:used].copy(),
         cells.entry_key[:used].copy(),
         cells.entry_sums[:used].copy(),
         cells.entries.copy(),
     )
     cells.n[:], cells.weight[:], cells.sums[:], cells.products[:], cells.interval_scores[:] = 0, 0.0, 0.0, 0.0, 0.0
-    cells.widths[:], cells.z_counts[:], cells.form[:], cells.entries[:] = 0.0, 0.0, 0.0, 0
+    cells.widths[:], cells.z_counts[:], cells.form[:], cells.exceedance[:] = 0.0, 0.0, 0.0, 0.0
+    cells.entries[:] = 0
     cells.extremes[:, 0], cells.extremes[:, 1] = np.inf, -np.inf
     return taken
 

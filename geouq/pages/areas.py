@@ -76,7 +76,7 @@ def area_diagrams(content: ReportContent, most: int) -> list[AreaDiagrams]:
     found = []
     for variable in content.variables:
         scales = _scales(_own(content.aggregates, variable), variable.name)
-        correlation = _correlation(_own(content.error_correlogram, variable), variable.name)
+        correlation = _correlation(_of_means(_own(content.error_correlogram, variable)), variable.name)
         if scales or correlation:
             found.append(AreaDiagrams(variable.name, scales, correlation))
     return found[:most]
@@ -171,9 +171,8 @@ def _caption(content: ReportContent, shown: set[str]) -> str:
 
 
 def _cells(variable: Variable, row: Row) -> list[Cell]:
-    units = f"{variable.name} ({variable.units})" if variable.units else variable.name
     return [
-        Cell(units),
+        Cell(_what(variable, row["threshold"])),
         Cell(row["name"]),
         _with_interval(row["mean"], row.get("ci_low"), row.get("ci_high")),
         _number(row["std"]),
@@ -182,6 +181,19 @@ def _cells(variable: Variable, row: Row) -> list[Cell]:
         _number(row["n_independent"]),
         _number(row["mean_error"]),
     ]
+
+
+def _what(variable: Variable, threshold: float | None) -> str:
+    """Return what the mean of an area is of: a variable, or the share of the area above a threshold."""
+    units = f" ({variable.units})" if variable.units else ""
+    if threshold is None:
+        return f"{variable.name}{units}"
+    return f"share of {variable.name} > {for_people(threshold)}{f' {variable.units}' if variable.units else ''}"
+
+
+def _of_means(rows: Sequence[Row]) -> list[Row]:
+    """Return the rows that are not of areas above a threshold."""
+    return [row for row in rows if row["threshold"] is None]
 
 
 def _total(row: Row) -> list[Cell]:

@@ -1,12 +1,20 @@
 """Means and totals of the regions of a map without truth, with the correlation of errors of an evaluation."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from functools import partial
 from pathlib import Path
 
-from geouq.aggregates import AreaMean, Areas, KnownCorrelation, area_rows, means_of_areas, read_correlations
-from geouq.config import Configuration, load_predictions
+from geouq.aggregates import (
+    AreaMean,
+    Areas,
+    KnownCorrelation,
+    area_rows,
+    correlation_name,
+    means_of_areas,
+    read_correlations,
+    shares_of_areas,
+)
+from geouq.config import Configuration, Variable, load_predictions
 from geouq.core.errors import ConfigError
 from geouq.core.failures import Failure
 from geouq.core.wording import for_people, true_minus
@@ -17,7 +25,7 @@ from geouq.pipeline.sweep import save, sweep
 from geouq.runs.progress import Reporter
 from geouq.runs.store import SavedFiles, unidentified
 from geouq.tables.columns import COLUMNS
-from geouq.tables.rows import Table, by_model, write_csv
+from geouq.tables.rows import Row, Table, by_model, write_csv
 
 LEVEL = 0.9
 FOLDER = "aggregate"  # subfolder of the results
@@ -54,7 +62,8 @@ class AreaTotals:
         for row in self.areas.rows:
             if row["level"] == "all":
                 name = f"{row['variable']} ({row['model']})" if row["model"] else row["variable"]
-                yield f"{name}: mean {_with_interval(row)}"
+                above = "mean" if row["threshold"] is None else f"share of the area above {row['threshold']:g}:"
+                yield f"{name}: {above} {_with_interval(row)}"
 
 
 def _with_interval(row: Mapping[str, object]) -> str:
@@ -106,8 +115,14 @@ def aggregate(
     swept = _swept(job)
     table = _table(swept, known)
     write_csv(table, folder / "tables" / "areas.csv")
+    missing += [name for name in _above_thresholds(job.tiles[0].variables) if name not in known]
     notes = (NO_CORRELATION.format(", ".join(missing)),) if missing else ()
     return AreaTotals(folder, table, notes, swept.record.failures)
+
+
+def _above_thresholds(variables: Iterable[Variable]) -> list[str]:
+    """Return the names of the models of the areas above all thresholds."""
+    return [correlation_name(own.name, threshold) for own in variables for threshold in own.thresholds]
 
 
 def _correlations(results: Path, given: Path | None) -> dict[str, KnownCorrelation]:
@@ -138,12 +153,14 @@ def _table(swept: Swept, known: Mapping[str, KnownCorrelation]) -> Table:
     areas = Areas(summaries, tuple(summaries.places()), swept.experiment.tile_lists, summaries.zones())
     chosen = swept.experiment.aggregates
     level = LEVEL if chosen == "none" else chosen.level
-    means = partial(means_of_areas, areas, level=level)
-    rows = [
-        row
-        for variable in variables
-        for row in area_rows(_without_errors(means(variable.name, known.get(variable.name))), variable)
-    ]
+    rows: list[Row] = []
+    for variable in variables:
+        means = means_of_areas(areas, variable.name, known.get(variable.name), level)
+        rows += area_rows(_without_errors(means), variable)
+        for place, threshold in enumerate(variable.thresholds):
+            own = known.get(correlation_name(variable.name, threshold))
+            means = shares_of_areas(areas, variable.name, place, own, level)
+            rows += area_rows(_without_errors(means), variable, threshold)
     return by_model(Table(COLUMNS["areas"], rows), variables, "")
 
 

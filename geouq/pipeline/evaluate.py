@@ -48,8 +48,9 @@ def _aggregates(swept: Swept, shared: Helpers) -> Mapping[str, Aggregates]:
     if chosen == "none" or not summaries.tiles or not summaries.form().has_variance:
         return {}
     areas = Areas(summaries, tuple(summaries.places()), swept.experiment.tile_lists, summaries.zones())
-    settings = AggregateSettings(swept.experiment.levels, chosen.level, swept.experiment.intervals.level)
     names = [variable.name for variable in swept.record.variables]
+    thresholds = {variable.name: variable.thresholds for variable in swept.record.variables}
+    settings = AggregateSettings(swept.experiment.levels, chosen.level, swept.experiment.intervals.level, thresholds)
     with isolated("numbers", "means and totals of areas"):
         return dict(zip(names, shared.share(partial(aggregates_of, areas, settings), names), strict=True))
     return {}

@@ -18,9 +18,10 @@ from geouq.core.errors import SummaryError
 from geouq.core.naming import file_name
 from geouq.rasters.catalog import Tile
 from geouq.runs.provenance import code_target
-from geouq.summary import CellSummaries, Moments, TilePlace, TileSummary, TileWholes
+from geouq.summary import CellSummaries, TilePlace, TileSummary, TileWholes
 from geouq.summary.form import GAUSSIAN, Form
 from geouq.summary.netcdf import checksum_of
+from geouq.summary.statistic import Statistic
 from geouq.summary.tile_file import (
     ENTRIES,
     FORMAT,
@@ -31,8 +32,8 @@ from geouq.summary.tile_file import (
     levels_of_file,
     load_place,
     load_wholes,
-    moments_of_cells,
     rewrite_tile,
+    statistics_of_cells,
     statistics_of_file,
     tile_writer,
 )
@@ -44,8 +45,8 @@ from geouq.summary.zone_file import (
     ZonesWriter,
     cells_of_zone,
     load_zone,
-    moments_of_zone,
     place_of_zone,
+    statistics_of_zone,
     zones_keep,
     zones_of_file,
     zones_writer,
@@ -314,14 +315,16 @@ class SavedSummaries:
         found = cells_of_zone(part.path, zone, variable) if zone else cells_in_parts(part.path, variable)
         return ((numbers, cells.at_levels(self.levels)) for numbers, cells in found)
 
-    def moments_of(self, part: Part, variable: str) -> tuple[NDArray[np.int64], Moments]:
-        """Return the numbers of the cells of a part and their moments, without the rest of the cells."""
+    def statistics_of(
+        self, part: Part, variable: str, names: Sequence[str]
+    ) -> tuple[NDArray[np.int64], dict[str, Statistic]]:
+        """Return the numbers of the cells of a part and some of their statistics, without the rest of the cells."""
         if part.among_many:
-            moments = tiles_file(part.path).moments(part.tile, variable)
-            return np.arange(len(moments.n)), moments
+            rows, columns = self.place(part).cell_grid.shape
+            return np.arange(rows * columns), tiles_file(part.path).cell_statistics(part.tile, variable, names)
         if part.zone:
-            return moments_of_zone(part.path, part.zone, variable)
-        return moments_of_cells(part.path, variable)
+            return statistics_of_zone(part.path, part.zone, variable, names)
+        return statistics_of_cells(part.path, variable, names)
 
 
 class SummariesUnderWay:

@@ -22,7 +22,7 @@ class ValidPixels(NamedTuple):
 
 
 BUILT_IN = ("moments", "interval_scores", "z", "variance", "ordering", "thresholds", "given", "widths", "form")
-PREFIXES = ("coverage_by_", "cell_")  # of other statistics, and of arrays in files
+PREFIXES = ("coverage_by_", "exceedance_", "cell_")  # of other statistics, and of arrays in files
 NO_PIXELS = ValidPixels(np.zeros(0), np.zeros(0), np.zeros(0), np.zeros(0), np.zeros(0, np.int64))
 
 

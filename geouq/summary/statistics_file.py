@@ -94,9 +94,12 @@ def labels_of(levels: tuple[float, ...], statistics: Statistics, columns: int) -
     """Yield the dimensions of statistics of these levels; `columns` is the number of sums by variance."""
     yield Coordinate("level", np.array(levels), "nominal levels of central intervals")
     weighted = {"field": list(FIELDS[:columns]), "kept_field": list(KEPT if columns == len(FIELDS) else KEPT[:-1])}
-    for own in statistics.values():
-        for name, values in own.labels().items():
-            yield Coordinate(name, weighted.get(name, values), own.explained[name])
+    found = {  # once where several statistics have a dimension
+        name: Coordinate(name, weighted.get(name, values), own.explained[name])
+        for own in statistics.values()
+        for name, values in own.labels().items()
+    }
+    yield from found.values()
 
 
 def arrays_of(
@@ -239,6 +242,12 @@ class SavedArrays:
     def statistics(self, number: int) -> dict[str, Statistic]:
         """Return the statistics of that number."""
         return {name: self.statistic(name, number) for name in self.words[number]}
+
+    def some(self, names: Iterable[str], number: int) -> dict[str, Statistic]:
+        """Return some of them, by name; SummaryError where one was not kept."""
+        if missing := [name for name in names if name not in self.words[number]]:
+            raise SummaryError(f"a summary does not keep {missing[0]}; run again with --fresh")
+        return {name: self.statistic(name, number) for name in names}
 
     def statistic(self, name: str, number: int) -> Statistic:
         """Return one of these."""

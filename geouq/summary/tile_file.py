@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from itertools import chain
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import h5py
 import numpy as np
@@ -22,7 +22,6 @@ from geouq.core.grid import Grid
 from geouq.core.interrupts import deferred_interrupts
 from geouq.core.validity import REASONS
 from geouq.summary.form import GAUSSIAN, Form, form_of_words
-from geouq.summary.moments import Moments
 from geouq.summary.netcdf import NetCDFWriter, intact_file, read_variable, sealed_file
 from geouq.summary.statistic import Statistic
 from geouq.summary.statistics_file import (
@@ -300,12 +299,15 @@ def cells_in_parts(path: Path, variable: str, group: str = WHOLE) -> Iterator[tu
         yield _some_cells(bare, np.flatnonzero(left), held)
 
 
-def moments_of_cells(path: Path, variable: str, group: str = WHOLE) -> tuple[NDArray[np.int64], Moments]:
-    """Return the numbers of all cells of a variable and their moments; errors as `cells_in_parts`."""
+def statistics_of_cells(
+    path: Path, variable: str, names: Sequence[str], group: str = WHOLE
+) -> tuple[NDArray[np.int64], dict[str, Statistic]]:
+    """Return the numbers of all cells of a variable and some of their statistics; errors as `cells_in_parts`."""
     with opened(path, group) as file:
         saved = SavedArrays(words_of(file, CELL), set(file), lambda name: file[name], _levels(file), CELL)
-        moments = cast("Moments", saved.statistic("moments", _names(file).index(variable)))
-    return np.arange(len(moments.n)), moments
+        found = saved.some(names, _names(file).index(variable))
+        shape = _place(file).cell_grid.shape
+    return np.arange(shape[0] * shape[1]), found
 
 
 @contextmanager

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from functools import cached_property, lru_cache
 from itertools import chain
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import h5py
 import numpy as np
@@ -24,8 +24,8 @@ from geouq.core.interrupts import deferred_interrupts
 from geouq.core.validity import REASONS
 from geouq.summary.all_pixels import AllPixels
 from geouq.summary.form import GAUSSIAN, Form, form_of_words
-from geouq.summary.moments import Moments
 from geouq.summary.netcdf import NetCDFWriter, Widened, sealed_file
+from geouq.summary.statistic import Statistic
 from geouq.summary.statistics_file import (
     SavedArrays,
     Variable,
@@ -212,9 +212,9 @@ class TilesFile:
         statistics, extremes = self._of_cells.statistics(number), self._read(RANGE)[number]
         return CellSummaries(self.levels, statistics, extremes, *self._entries(number))
 
-    def moments(self, tile: str, variable: str) -> Moments:
-        """Return the moments of all cells of a variable of a tile."""
-        return cast("Moments", self._of_cells.statistic("moments", self._number(tile, variable)))
+    def cell_statistics(self, tile: str, variable: str, names: Sequence[str]) -> dict[str, Statistic]:
+        """Return some statistics of all cells of a variable of a tile, by name."""
+        return self._of_cells.some(names, self._number(tile, variable))
 
     def _number(self, tile: str, variable: str) -> int:
         return self.tiles[tile] * len(self._names) + self._names.index(variable)

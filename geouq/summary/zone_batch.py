@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from pathlib import Path
-from typing import Any, Self, cast
+from typing import Any, Self
 
 import h5py
 import numpy as np
@@ -20,7 +20,6 @@ from numpy.typing import NDArray
 
 from geouq.core.grid import Grid
 from geouq.core.validity import REASONS
-from geouq.summary.moments import Moments
 from geouq.summary.netcdf import NetCDFWriter, read_variable
 from geouq.summary.statistic import Statistic
 from geouq.summary.statistics_file import (
@@ -322,11 +321,11 @@ class SavedZone:
         cells = CellSummaries(head.levels, statistics, extremes, *self._entries(self._part(variable)))
         return self._arrays["cell_number"][self._own_cells], cells
 
-    def moments(self, variable: str) -> tuple[NDArray[np.int64], Moments]:
-        """Return the numbers of the cells that hold pixels, and their moments."""
+    def cell_statistics(self, variable: str, names: Sequence[str]) -> tuple[NDArray[np.int64], dict[str, Statistic]]:
+        """Return the numbers of the cells that hold pixels, and some of their statistics by name."""
         head, number = self._head, self._head.variables.index(variable)
         saved = self._saved(head.cell_words, CELL, self._read_cells, "variable")
-        return self._arrays["cell_number"][self._own_cells], cast("Moments", saved.statistic("moments", number))
+        return self._arrays["cell_number"][self._own_cells], saved.some(names, number)
 
     def _part(self, variable: str) -> int:
         return self._number * len(self._head.variables) + self._head.variables.index(variable)

@@ -17,10 +17,10 @@ from numpy.typing import NDArray
 
 from geouq.core.errors import SummaryError
 from geouq.core.interrupts import deferred_interrupts
-from geouq.summary.moments import Moments
 from geouq.summary.netcdf import sealed_file
+from geouq.summary.statistic import Statistic
 from geouq.summary.tile import CellSummaries, TilePlace, TileSummary, TileWholes
-from geouq.summary.tile_file import TileWriter, cells_in_parts, load_place, load_wholes, moments_of_cells, opened
+from geouq.summary.tile_file import TileWriter, cells_in_parts, load_place, load_wholes, opened, statistics_of_cells
 from geouq.summary.zone_batch import Batch, SavedZone, saved_zone
 
 FORMAT = "geouq zone summaries 10"
@@ -125,13 +125,15 @@ def cells_of_zone(path: Path, zone: str, variable: str) -> Iterator[tuple[NDArra
     yield numbers, cells
 
 
-def moments_of_zone(path: Path, zone: str, variable: str) -> tuple[NDArray[np.int64], Moments]:
-    """Return the numbers of the cells of a variable that hold pixels, and their moments; errors as `cells_of_zone`."""
+def statistics_of_zone(
+    path: Path, zone: str, variable: str, names: Sequence[str]
+) -> tuple[NDArray[np.int64], dict[str, Statistic]]:
+    """Return the numbers of the cells of a variable that hold pixels, and some statistics of these."""
     group = _group_of(path, zone)
     if not group.startswith(TOGETHER):
-        return moments_of_cells(path, variable, group)
+        return statistics_of_cells(path, variable, names, group)
     with saved_zone(path, group, zone) as own:
-        return own.moments(variable)
+        return own.cell_statistics(variable, names)
 
 
 def zones_keep(path: Path, levels: Collection[float], statistics: Collection[str]) -> bool:

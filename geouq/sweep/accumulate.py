@@ -26,6 +26,8 @@ from geouq.summary import (
     ZHistogram,
 )
 from geouq.summary.coverage_profile import POSITIVE, ClassCoverage, CoverageProfile
+from geouq.summary.exceedance import FIELDS as OF_EXCEEDANCE
+from geouq.summary.exceedance import Exceedance, exceedance_name
 from geouq.summary.form import FormSums, no_sums
 from geouq.summary.interval_scores import GivenLevel, IntervalScores, IntervalWidths
 from geouq.summary.joint_sample import JointSample
@@ -186,6 +188,7 @@ class VariableSum:
         self._scores = np.zeros((count, len(levels)))
         self._widths = np.zeros((count, 0 if distribution.is_normal else len(levels)))
         self._cell_z = np.zeros((count, compact), np.float64 if weighted else np.int32)
+        self._exceedance = np.zeros((count, len(thresholds), len(OF_EXCEEDANCE)))
         self._extremes = np.tile([np.inf, -np.inf], (count, 1))
         none = no_sums(form)
         self._form = None if none is None else FormSums(form, np.zeros((count, form.width)))
@@ -259,7 +262,7 @@ class VariableSum:
         self._n[place], self._weight[place] = cells.n, cells.weight
         self._sums[place], self._products[place] = cells.sums, cells.products
         self._scores[place], self._cell_z[place] = cells.interval_scores, cells.z_counts
-        self._widths[place] = cells.widths
+        self._widths[place], self._exceedance[place] = cells.widths, cells.exceedance
         self._extremes[place] = cells.extremes
         if self._form is not None:
             self._form.sums[place] = cells.form
@@ -284,6 +287,8 @@ class VariableSum:
         }
         if not self._distribution.is_normal:
             found["widths"] = IntervalWidths(self._distribution, self._widths)
+        for k, threshold in enumerate(self._thresholds):
+            found[exceedance_name(k)] = Exceedance(threshold, self._exceedance[:, k])
         if self._given is not None:
             found["given"] = GivenLevel(self._given)
         if self._form is not None:

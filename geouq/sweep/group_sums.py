@@ -170,7 +170,7 @@ def new_group_sum(
     kind = settings.tail, swept, weighted, thresholds, settings, distribution  # what differs most often comes first
     room = down * across, group.height * group.width
     form, width = settings.form, settings.form.width
-    of_cells: dict[str, Any] = {"weighted": weighted, "form": width, "scored": scored}
+    of_cells: dict[str, Any] = {"weighted": weighted, "form": width, "scored": scored, "thresholds": len(thresholds)}
     idle: list[GroupSum] = _of_thread.__dict__.setdefault("idle", [])
     alike = [i for i, candidate in enumerate(idle) if candidate.kind == kind]
     if alike:

@@ -3,12 +3,13 @@
 import hashlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from multiprocessing import get_context
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import erfc
 
 from geouq.aggregates.area import AreaPairs, Certainty, half_width
 from geouq.aggregates.cells import AreaCells
@@ -29,11 +30,12 @@ PARTS = {"tiles": 1, "quarters": 2}  # areas, by how often the side of a tile is
 
 @dataclass(frozen=True)
 class Map:
-    """A simulated map: z, weights and which pixels are valid."""
+    """A simulated map: z, weights and which pixels are valid; whether its areas above a threshold are predicted."""
 
     z: Floats
     weight: Floats
     valid: NDArray[np.bool_]
+    is_above: bool = False
 
 
 @dataclass(frozen=True)
@@ -83,6 +85,10 @@ def _everywhere(z: Callable[[np.random.Generator], Floats]) -> Callable[[np.rand
     return lambda rng: Map(z(rng), np.ones(SHAPE), np.ones(SHAPE, np.bool_))
 
 
+def _above(*parts: tuple[float, float]) -> Callable[[np.random.Generator], Map]:
+    return lambda rng: Map(_mixed(rng, *parts), np.ones(SHAPE), np.ones(SHAPE, np.bool_), is_above=True)
+
+
 def _with_gaps(rng: np.random.Generator) -> Map:
     return Map(_mixed(rng, (0.5, 5)), np.ones(SHAPE), _field(rng, 8) > -0.3)
 
@@ -108,7 +114,16 @@ FIELDS: Mapping[str, Callable[[np.random.Generator], Map]] = {
     "errors growing eastwards": _everywhere(_unlike),
     "missing patches": _with_gaps,
     "areas by latitude": _by_latitude,
+    "above a threshold, independent": _above(),
+    "above a threshold, range of 5 cells": _above((1.0, 5)),
+    "above a threshold, range of 20 cells": _above((1.0, 20)),
+    "above a threshold, nugget of 70 %": _above((0.3, 5)),
 }
+
+
+def _sums(values: Floats) -> Floats:
+    """Return the sum of each cell."""
+    return np.asarray(values.reshape(TILES[0] * CELLS, PIXELS, TILES[1] * CELLS, PIXELS).sum((1, 3)).ravel())
 
 
 def cells_of(simulated: Map, std: Floats) -> AreaCells:
@@ -116,19 +131,26 @@ def cells_of(simulated: Map, std: Floats) -> AreaCells:
     rows, columns = TILES[0] * CELLS, TILES[1] * CELLS
     a = np.where(simulated.valid, simulated.weight, 0.0)
 
-    def sums(values: Floats) -> Floats:
-        """Return the sum of each cell."""
-        return np.asarray(values.reshape(rows, PIXELS, columns, PIXELS).sum((1, 3)).ravel())
-
     row, column = np.mgrid[:rows, :columns].reshape(2, -1)
     position = np.column_stack([column * SIDE, -row * SIDE, 0.0 * row])
-    z, weight = simulated.z, sums(a)
+    z, weight = simulated.z, _sums(a)
     cells = AreaCells(
         row // CELLS * TILES[1] + column // CELLS, row % CELLS, column % CELLS, position,
-        sums(1.0 * simulated.valid), weight, weight * (SIDE / PIXELS) ** 2, sums(a * 10), sums(-a * z * std),
-        sums(a * std), sums(a**2 * std**2), sums(a * z), sums(a**2 * z**2), sums(a**2),
+        _sums(1.0 * simulated.valid), weight, weight * (SIDE / PIXELS) ** 2, _sums(a * 10), _sums(-a * z * std),
+        _sums(a * std), _sums(a**2 * std**2), _sums(a * z), _sums(a**2 * z**2), _sums(a**2),
     )  # fmt: skip
     return cells.some(cells.n > 0)
+
+
+def cells_above(simulated: Map, std: Floats, mean: Floats) -> AreaCells:
+    """Return the cells of the probability that the truth of such a map is above 0, with these means and stds."""
+    p = 0.5 * erfc(-mean / std / np.sqrt(2))
+    own = np.sqrt(p * (1 - p))
+    residual = p - (mean + std * simulated.z > 0)
+    away = np.divide(residual, own, out=np.zeros_like(own), where=own > 0)  # z of the probability
+    cells, a = cells_of(replace(simulated, z=-away), own), np.where(simulated.valid, simulated.weight, 0.0)
+    z, z_square = (_sums(values)[_sums(1.0 * simulated.valid) > 0] for values in (a * residual, a**2 * residual**2))
+    return replace(cells, z=z, z_square=z_square)
 
 
 def simulate(field: str, seed: int, number: int) -> Mapping[str, Floats]:
@@ -139,8 +161,13 @@ def simulate(field: str, seed: int, number: int) -> Mapping[str, Floats]:
     """
     name = int.from_bytes(hashlib.sha256(field.encode()).digest()[:8], "little")
     rng = np.random.default_rng([seed, name, number])
-    cells = cells_of(FIELDS[field](rng), np.exp(0.4 * _field(rng, 10)))
-    correlation = error_correlation(cells, SIDE)
+    simulated, std = FIELDS[field](rng), np.exp(0.4 * _field(rng, 10))
+    if simulated.is_above:
+        cells = cells_above(simulated, std, 2 * _field(rng, 20))
+        correlation = error_correlation(cells.weighted_by_std(), SIDE)
+    else:
+        cells = cells_of(simulated, std)
+        correlation = error_correlation(cells, SIDE)
     if correlation is None:
         raise ValueError("a map has too few cells for a model")
     certainty, half = Certainty.of(correlation), half_width(LEVEL, np.inf)
@@ -150,7 +177,8 @@ def simulate(field: str, seed: int, number: int) -> Mapping[str, Floats]:
         area = (cells.tile * parts + cells.row // side) * parts + cells.column // side
         rows = []
         for own in np.unique(area):
-            some, folds = cells.some(area == own), np.unique(correlation.fold[area == own])
+            some = cells.some(area == own)
+            folds = np.unique(correlation.folds_of(some))
             model = correlation.without(folds.tolist())
             if len(some) < side**2 / 2 or model is None:
                 continue

@@ -4,10 +4,14 @@ import numpy as np
 import pytest
 from affine import Affine
 from rasterio.crs import CRS
+from scipy.stats import norm
 
+from geouq import summarize_arrays
 from geouq.aggregates.cells import APART, area_cells, cell_side, common_frame, positions
+from geouq.core.errors import SummaryError
 from geouq.core.grid import Grid
 from geouq.summary import Moments, TilePlace
+from geouq.summary.exceedance import Exceedance
 from geouq.summary.moments import PRODUCTS, SUMS
 
 UTM, WGS84 = CRS.from_epsg(32633).to_wkt(), CRS.from_epsg(4326).to_wkt()
@@ -37,7 +41,7 @@ def test_the_sums_of_a_cell_are_those_of_its_pixels(scale):
     moments, pixels = moments_of(rng, 24, 9, given)
     weight = given / given.mean()
 
-    cells = area_cells([place()], lambda _: (np.arange(24), moments))
+    cells = area_cells([place()], lambda _: (np.arange(24), {"moments": moments}))
 
     wanted = {
         "mean": weight * (pixels["truth"] + pixels["error"]),
@@ -54,11 +58,45 @@ def test_the_sums_of_a_cell_are_those_of_its_pixels(scale):
         np.testing.assert_allclose(getattr(cells, name), values.sum(1), rtol=1e-12, err_msg=name)
 
 
+@pytest.mark.parametrize("weights", [None, 250.0])
+def test_the_sums_of_a_cell_above_a_threshold_are_those_of_its_pixels(weights):
+    rng = np.random.default_rng(3)
+    mean, truth = rng.normal(10, 4, (2, 64, 96))
+    std = rng.uniform(1, 3, (64, 96))
+    weight = None if weights is None else weights * np.kron(rng.uniform(0.5, 1.5, (4, 6)), np.ones((16, 16)))
+    found = summarize_arrays(mean, std**2, truth, weight=weight, cell_size=16, thresholds=[9.0, 12.0])
+    statistics = found.cells.statistics
+
+    cells = area_cells([place()], lambda _: (np.arange(24), statistics), "exceedance_1")
+
+    p, exceeded = norm.sf(12, mean, std), truth > 12
+    a = np.ones(mean.shape) if weight is None else weight / weight.mean()
+    wanted = {
+        "mean": a * p,
+        "error": a * (p - exceeded),
+        "z": a * (p - exceeded),
+        "std": a * np.sqrt(p * (1 - p)),
+        "variance": a**2 * p * (1 - p),
+        "z_square": (a * (p - exceeded)) ** 2,
+        "weight": a,
+        "weight_square": a**2,
+    }
+    for name, values in wanted.items():
+        each = values.reshape(4, 16, 6, 16).sum((1, 3)).ravel()
+        np.testing.assert_allclose(getattr(cells, name), each, rtol=1e-11, err_msg=name)
+    assert found.whole["exceedance_0"].sums[1] == pytest.approx(found.whole.moments.weight * (a * (truth > 9)).mean())
+
+
+def test_sums_above_different_thresholds_do_not_add():
+    with pytest.raises(SummaryError, match="above 1 and above 2"):
+        Exceedance(1.0, np.zeros(5)) + Exceedance(2.0, np.zeros(5))
+
+
 def test_cells_stand_at_their_centres_in_the_order_of_the_tile():
     rng = np.random.default_rng(1)
     moments, _ = moments_of(rng, 3, 4, np.ones((3, 4)))
 
-    cells = area_cells([place()], lambda _: (np.array([7, 0, 23]), moments))
+    cells = area_cells([place()], lambda _: (np.array([7, 0, 23]), {"moments": moments}))
 
     assert cells.row.tolist() == [0, 1, 3]
     assert cells.column.tolist() == [0, 1, 5]
@@ -102,7 +140,7 @@ def test_tiles_in_the_same_place_are_far_apart():
     rng = np.random.default_rng(2)
     moments, _ = moments_of(rng, 24, 4, np.ones((24, 4)))
 
-    cells = area_cells([place("2010"), place("2020")], lambda _: (np.arange(24), moments))
+    cells = area_cells([place("2010"), place("2020")], lambda _: (np.arange(24), {"moments": moments}))
 
     assert np.ptp(cells.position[cells.tile == 1, 2]) == 0
     assert cells.position[cells.tile == 1, 2][0] == APART

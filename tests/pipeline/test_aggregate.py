@@ -20,6 +20,12 @@ def rows_of(folder):
         return {row["name"]: row for row in csv.DictReader(file)}
 
 
+def above_of(folder):
+    """Rows of areas above a threshold, by name."""
+    with (folder / "tables/areas.csv").open(encoding="utf-8") as file:
+        return {row["name"]: row for row in csv.DictReader(file) if row["threshold"]}
+
+
 def without_truth(config, more=""):
     """The same configuration without a truth."""
     text = config.read_text(encoding="utf-8").replace("  truth: truth/{tile}.tif\n", "")
@@ -79,6 +85,31 @@ def test_where_truth_is_everywhere_the_numbers_are_those_of_the_evaluation(geouq
     for name, row in evaluated.items():
         for column in ("mean", "std", "std_independent", "std_fitted", "std_full", "ci_low", "total_high", "freedom"):
             assert float(alone[name][column]) == pytest.approx(float(row[column]), rel=1e-9), (name, column)
+
+
+def test_the_area_above_a_threshold_has_the_correlation_of_its_evaluation(geouq, tmp_path):
+    config = write(tmp_path, CLASSES, gaps=0.0, thresholds="[100]")
+    assert geouq("run", config, "--quiet").exit_code == 0
+
+    done = geouq("aggregate", without_truth(config), "--quiet")
+
+    assert done.exit_code == 0, done.output
+    assert "height: share of the area above 100: 0." in done.output
+    evaluated, alone = (above_of(tmp_path / "results/small" / folder) for folder in (".", "aggregate"))
+    assert evaluated.keys() == alone.keys() == {"all", "west", "forest"}
+    for name, row in evaluated.items():
+        assert alone[name]["mean_error"] == ""
+        for column in ("mean", "std", "std_fitted", "ci_low", "total_high", "freedom"):
+            assert float(alone[name][column]) == pytest.approx(float(row[column]), rel=1e-9), (name, column)
+
+
+def test_a_threshold_that_its_run_lacks_has_a_note(geouq, tmp_path):
+    assert geouq("run", write(tmp_path), "--quiet").exit_code == 0
+
+    done = geouq("aggregate", without_truth(write(tmp_path, thresholds="[100]")), "--quiet")
+
+    assert "note: height > 100: no evaluation tells how errors are correlated" in done.stderr
+    assert above_of(tmp_path / "results/small/aggregate")["all"]["ci_low"] == ""
 
 
 def test_without_an_evaluation_only_the_bounds_are_given(geouq, tmp_path):

@@ -8,6 +8,7 @@ import pytest
 import rasterio
 from area_maps import CLASSES, TILES, write
 from landscape import NORTH_UP
+from scipy.stats import norm
 
 
 def pixels(folder, tiles=TILES, chosen=None):
@@ -69,6 +70,32 @@ def test_each_interval_surrounds_its_mean_and_its_total(ran):
         assert float(row["std_independent"]) < float(row["std_fitted"]) < float(row["std_full"])
         ratio = float(row["total_high"]) / float(row["total"])
         assert ratio == pytest.approx(high / float(row["mean"]), rel=1e-9)
+
+
+def test_the_area_above_a_threshold_is_that_of_the_pixels(ran):
+    folder = ran(CLASSES, thresholds="[100, 1000]")
+
+    rows = {row["name"]: row for row in table(folder, "areas") if row["threshold"] == "100.0"}
+    each = {"all": pixels(folder), "west": pixels(folder, ("a1", "b1")), "forest": pixels(folder, chosen=1)}
+    assert rows.keys() == each.keys()
+    for name, (mean, std, error) in each.items():
+        row, p, above = rows[name], norm.sf(100, mean, std), mean - error > 100
+        assert float(row["mean"]) == pytest.approx(p.mean(), rel=1e-12)
+        assert float(row["mean_error"]) == pytest.approx(p.mean() - above.mean(), rel=1e-9)
+        assert float(row["std_independent"]) == pytest.approx(np.sqrt((p * (1 - p)).sum()) / len(p), rel=1e-12)
+        assert float(row["std_full"]) == pytest.approx(np.sqrt(p * (1 - p)).mean(), rel=1e-12)
+        assert float(row["total"]) == pytest.approx(p.sum() / 100, rel=1e-12)  # a pixel is a hundredth of a hectare
+        assert (row["units"], row["total_units"], row["ci_method"]) == ("1", "ha", "student")
+        assert 0 <= float(row["ci_low"]) < float(row["mean"]) < float(row["ci_high"]) <= 1
+    models = json.loads((folder / "results/small/tables/error_correlation.json").read_text(encoding="utf-8"))
+    assert list(models) == ["height", "height > 100"]
+
+
+def test_there_is_no_interval_above_a_threshold_that_hardly_a_pixel_reaches(ran):
+    rows = [row for row in table(ran(thresholds="[1000]"), "areas") if row["threshold"]]
+
+    assert {row["ci_method"] for row in rows} == {"too few pixels that may lie on either side of the threshold"}
+    assert all(row["ci_low"] == "" and float(row["mean"]) < 1e-6 for row in rows)
 
 
 def test_calibration_is_given_by_the_size_of_the_areas(ran):
