@@ -157,7 +157,11 @@ def areas_sheet(content: ReportContent, region: str | None = None) -> Sheet:
     groups = {}
     for variable in content.variables:
         rows = [row for row in _own(content.areas, variable) if row["name"] in shown]
-        groups[variable.name] = aligned(columns, [_cells(variable, row) for row in rows])
+        groups[variable.name] = [
+            cells
+            for threshold in dict.fromkeys(row["threshold"] for row in rows)
+            for cells in aligned(columns, [_cells(variable, row) for row in rows if row["threshold"] == threshold])
+        ]
     return Sheet("areas" if region is None else "area", _caption(content, shown), columns, groups, AREAS)
 
 

@@ -23,7 +23,7 @@ CORRELATED = [
     scale("coverage_calibrated_90", 0.9, 0.82, 0.94),
 ]
 AREA = VARIABLE | {
-    "level": "all", "name": "all", "units": "Mg/ha", "mean": 200.0, "ci_low": None, "ci_high": None, "ci_level": None,
+    "level": "all", "name": "all", "threshold": None, "units": "Mg/ha", "mean": 200.0, "ci_low": None, "ci_high": None, "ci_level": None,
     "ci_method": "errors are correlated over too much of the map: fewer than 5 degrees of freedom", "std": 16.9,
     "std_independent": 0.08, "std_fitted": 12.0, "std_full": 64.0, "freedom": 4.8, "n": 10, "n_independent": 34.1,
     "mean_error": -11.8, "area": 1e12, "total": 1.94e10, "total_units": "Mg",
@@ -60,6 +60,17 @@ def test_the_table_has_a_dash_for_a_missing_interval_and_the_reason_once():
     assert sheet.caption.count("fewer than 5 degrees of freedom") == 1
 
 
+def test_an_area_above_a_threshold_is_named_with_it():
+    above = AREA | {"threshold": 60.0, "mean": 0.25, "units": "1", "total": 120.0, "total_units": "ha"}
+
+    sheet = areas_sheet(content(areas=[AREA, above, above | {"name": HOSTILE, "level": "region"}]))
+
+    units = content().variables[0].units
+    first, second = (row[0].text for row in sheet.rows[:2])
+    assert (first, second) == (f"P95 ({units})", f"share of P95 > 60 {units}")
+    assert (sheet.rows[1][5].text.strip(), sheet.rows[1][6].text) == ("120", "ha")
+
+
 def test_intervals_stand_under_mean_and_total():
     own = AREA | {"ci_low": 170.0, "ci_high": 230.0, "ci_level": 0.9, "total_low": 1.6e10, "total_high": 2.2e10}
 
@@ -78,7 +89,15 @@ def test_what_has_no_meaning_as_a_total_has_none():
 
 def test_diagrams_show_every_model_and_both_kinds_of_pairs():
     pairs = [
-        VARIABLE | {"same_tile": same, "distance": metres, "correlation": 0.4, "fitted": 0.38, "standard_error": 0.1}
+        VARIABLE
+        | {
+            "threshold": None,
+            "same_tile": same,
+            "distance": metres,
+            "correlation": 0.4,
+            "fitted": 0.38,
+            "standard_error": 0.1,
+        }
         for same in ("yes", "no")
         for metres in (3e4, 6e4, 1e5)
     ]
