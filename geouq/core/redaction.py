@@ -34,6 +34,8 @@ _START = re.compile(
 # a single letter is a user with a password that begins with slashes, not a scheme
 _ADDRESS = rf"[a-z][a-z0-9+.-]+{_COLON}{_SLASH}{_SLASH}|{_NORMALISED}"
 _ADDRESS_NEXT = re.compile(rf"{_ADDRESS}|{_SLASH}(?:{_ADDRESS}|file{_COLON}{_SLASH}|{_SLASH}|vsi|\{{)", re.IGNORECASE)
+# behind the scheme of a server, what looks like another scheme is a user with a password that begins with slashes
+_SERVER, _USER_NEXT = re.compile(_NORMALISED, re.IGNORECASE), re.compile(rf"(?!{_NORMALISED})[a-z]", re.IGNORECASE)
 _HOST = re.compile(r"(?:\[[0-9a-f:.]+\]|\d+(?:\.\d+){3}|localhost)(?::\d+)?", re.IGNORECASE)
 _VIRTUAL = re.compile(rf"{_SLASH}vsi", re.IGNORECASE)
 _END = re.compile(r"[\s'\"<>`]")  # of an address within a sentence
@@ -142,7 +144,7 @@ def _of_user(rest: str, start: str) -> Iterator[Part]:
     whole, encoded characters end the host, too.
     """
     begin, is_encoded = 0, start[-1] not in "/\\"
-    if _ADDRESS_NEXT.match(rest):
+    if _ADDRESS_NEXT.match(rest) and not (_SERVER.fullmatch(start) and _USER_NEXT.match(rest)):
         return
     if rest[:1] == "/" or (rest[:1] == "%" and _VIRTUAL.match(start)):
         is_encoded = rest[:1] == "%"

@@ -195,6 +195,8 @@ def test_each_form_of_a_secret_is_recognised_in_a_sentence_and_the_tile_stays(fo
 @example(form="encrypted file", before="'x", after="y'")
 @example(form="MySQL", before='"', after='":')
 @example(form="PostgreSQL address", before="//", after="?")
+@example(form="address behind a folder", before="//", after="?")
+@example(form="user and password", before="//", after="?")
 def test_a_value_is_cleaned_whatever_its_secret_is_made_of_and_once_is_enough(form, before, after):
     inside = before + MARKER + after
     if form == "PostgreSQL":
