@@ -85,7 +85,7 @@ class AreaCells:
         return self.some(np.flatnonzero(np.isfinite(each).all(axis=0)))
 
     def weighted_by_std(self) -> Self:
-        """Return the cells whose std is above 0, weighted by it: then `z` of a probability counts as z of a value."""
+        """Return the cells whose std is above 0, with the std as weight, as the correlation of p - o needs them."""
         return replace(self, weight=self.std, weight_square=self.variance).some(self.std > 0)
 
     def of_tiles(self, numbers: Ints) -> Self:

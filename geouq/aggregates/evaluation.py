@@ -1,6 +1,6 @@
 """The aggregates of a run: means of areas of all sizes, from the saved cells; no pixel is read."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 
@@ -20,6 +20,7 @@ from geouq.summary.exceedance import exceedance_name
 FEWEST_UNSURE = 30.0  # sum of p (1 - p) over the pixels of a map, below which too few tell how errors are correlated
 RARE = "too few pixels that may lie on either side of the threshold"
 NOT_KNOWN = "no evaluation tells how errors are correlated"
+NOT_KNOWN_ABOVE = "no evaluation has a correlation of errors for this threshold"
 
 
 @dataclass(frozen=True)
@@ -129,29 +130,25 @@ def aggregates_of(areas: Areas, settings: AggregateSettings, variable: str) -> A
 def _above(areas: Areas, settings: AggregateSettings, variable: str, name: str) -> Aggregates:
     """Return what is known of the share of areas above a threshold; name : of its sums.
 
-    The error of a pixel, p - o, has the std sqrt(p (1 - p)). Errors are correlated as they are found to be, weighted by
-    this std: pixels far from the threshold tell nothing.
+    The error of a pixel, p - o, has the std sqrt(p (1 - p)). The correlation is fitted to cells with this std as
+    weight, because a pixel whose p is 0 or 1 has no information about it.
     """
     cells, side = areas.cells(variable, name), cell_side(areas.places)
     unsure = cells.weighted_by_std()
     is_rare = unsure.weight_square.sum() < FEWEST_UNSURE
     correlation = None if is_rare else error_correlation(unsure, side)
     known = None if correlation is None else KnownCorrelation.of(correlation)
-    means = _shares(areas, variable, name, known, level=settings.level, unknown=RARE if is_rare else TOO_FEW)
+    regions = _regions(areas, cells, variable, name)
+    means = _shares(regions, known, settings.level, side, RARE if is_rare else TOO_FEW)
     parameters = () if correlation is None else parameters_of(correlation, settings.interval)
     return Aggregates(correlation, known, parameters, {}, means)
 
 
 def _shares(
-    areas: Areas, variable: str, name: str, known: KnownCorrelation | None, *, level: float, unknown: str
+    regions: Iterable[tuple[str, AreaCells]], known: KnownCorrelation | None, level: float, side: float, unknown: str
 ) -> dict[str, AreaMean]:
-    """Return the shares of the whole and of regions that lie above a threshold."""
-    cells, side = areas.cells(variable, name), cell_side(areas.places)
-    means = {
-        region: area_mean(own, known, level, side, unknown)
-        for region, own in _regions(areas, cells, variable, name)
-        if len(own)
-    }
+    """Return the shares of regions that lie above a threshold; arguments as of `area_mean`."""
+    means = {region: area_mean(own, known, level, side, unknown) for region, own in regions if len(own)}
     return {
         region: replace(mean, low=float(np.clip(mean.low, 0, 1)), high=float(np.clip(mean.high, 0, 1)))
         for region, mean in means.items()
@@ -170,8 +167,9 @@ def shares_of_areas(
     areas: Areas, variable: str, place: int, known: KnownCorrelation | None, level: float
 ) -> dict[str, AreaMean]:
     """Return the same of the shares above the threshold at that place among those of the variable."""
-    known = _of_cells(known, cell_side(areas.places))
-    return _shares(areas, variable, exceedance_name(place), known, level=level, unknown=NOT_KNOWN)
+    name, side = exceedance_name(place), cell_side(areas.places)
+    regions = _regions(areas, areas.cells(variable, name), variable, name)
+    return _shares(regions, _of_cells(known, side), level, side, NOT_KNOWN_ABOVE)
 
 
 def _of_cells(known: KnownCorrelation | None, side: float) -> KnownCorrelation | None:

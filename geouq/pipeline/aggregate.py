@@ -34,6 +34,10 @@ NO_CORRELATION = (
     "{}: no evaluation tells how errors are correlated, so that only the std with independent and with fully "
     "correlated errors are given; run geouq run with truth first, or give --correlation"
 )
+NO_CORRELATION_ABOVE = (
+    "{}: the evaluation has no correlation of errors for this threshold, so that only the std with independent and "
+    "with fully correlated errors are given; geouq run did not have the threshold, or too few pixels may exceed it"
+)
 
 
 @dataclass(frozen=True)
@@ -115,8 +119,9 @@ def aggregate(
     swept = _swept(job)
     table = _table(swept, known)
     write_csv(table, folder / "tables" / "areas.csv")
-    missing += [name for name in _above_thresholds(job.tiles[0].variables) if name not in known]
-    notes = (NO_CORRELATION.format(", ".join(missing)),) if missing else ()
+    unknown = [name for name in _above_thresholds(job.tiles[0].variables) if known and name not in known]
+    said = ((NO_CORRELATION, missing), (NO_CORRELATION_ABOVE, unknown))
+    notes = tuple(text.format(", ".join(names)) for text, names in said if names)
     return AreaTotals(folder, table, notes, swept.record.failures)
 
 

@@ -108,8 +108,10 @@ def test_a_threshold_that_its_run_lacks_has_a_note(geouq, tmp_path):
 
     done = geouq("aggregate", without_truth(write(tmp_path, thresholds="[100]")), "--quiet")
 
-    assert "note: height > 100: no evaluation tells how errors are correlated" in done.stderr
-    assert above_of(tmp_path / "results/small/aggregate")["all"]["ci_low"] == ""
+    assert "note: height > 100: the evaluation has no correlation of errors for this threshold" in done.stderr
+    row = above_of(tmp_path / "results/small/aggregate")["all"]
+    assert row["ci_low"] == ""
+    assert row["ci_method"] == "no evaluation has a correlation of errors for this threshold"
 
 
 def test_without_an_evaluation_only_the_bounds_are_given(geouq, tmp_path):
