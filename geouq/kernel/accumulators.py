@@ -107,8 +107,8 @@ class CellSums(NamedTuple):
 
     n (C), weight (C), sums (C, sums), products (C, 7), interval_scores (C, L), widths (C, L) of the intervals, or
     (C, 0) for normal forecasts, z_counts (C, compact bins), extremes (C, 2) of the variance, form (C, columns of
-    the form), exceedance (C, T, 5) of thresholds; the compact profile as entries of a cell, a key and sums (4, or 6
-    where there are weights), of which the first `entries[0]` are in use.
+    the form), exceedance (C, T, 5) of thresholds. The compact profile has entries, each with a cell, a key and 4 sums,
+    or 6 if pixels have weights. Only the first `entries[0]` of them are valid.
     """
 
     n: Ints

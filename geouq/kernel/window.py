@@ -176,7 +176,7 @@ def _take_bucket(b, lattice, scratch, scoring):
     """Move a bucket to its bin of z and clear it; its sums of CRPS, of PIT - 1/2, and of the square of that.
 
     All its pixels are given the PIT of their mean z, weighted by std, expanded about the middle of the lattice cell.
-    An empty bucket, such as one that was taken for another pixel, adds zeros: a branch would be foreseen wrongly.
+    A bucket may be empty, if a pixel before had the same one. It adds zeros, as a branch here would be mispredicted.
     """
     n, e, s, szz = scratch.buckets[b, 0], scratch.buckets[b, 1], scratch.buckets[b, 2], scratch.buckets[b, 3]
     fine = lattice.bin_of[b]

@@ -57,7 +57,7 @@ class RunningTotal:
         return self._running[name]
 
     def summary(self) -> Summary:
-        """Return what has been added up; of nothing, the summary of no pixel; of one with pixels, that one."""
+        """Return the sum of all summaries added: of none, the summary of no pixel; of a single one, that summary."""
         if self._only is not None:
             return self._only
         return Summary(self._levels, {name: running.settled() for name, running in self._running.items()})

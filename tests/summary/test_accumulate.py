@@ -96,13 +96,17 @@ def test_a_running_total_has_the_bits_of_adding_one_by_one(parts, budget, few):
     assert same(found, expected)
 
 
-def test_a_total_may_be_looked_at_and_added_to():
-    one = of(
+def of_two_pixels():
+    return of(
         Moments(np.int64(2), np.float64(2), np.ones(len(SUMS)), np.ones(len(PRODUCTS))),
         IntervalScores(np.ones(len(LEVELS))),
         ZHistogram(EDGES, np.ones(len(EDGES) + 1)),
         profile_of(np.array([[1.0, 2.0], [3.0, 1.0]]), 10, [], keeps=True),
     )
+
+
+def test_a_total_may_be_looked_at_and_added_to():
+    one = of_two_pixels()
     total = RunningTotal(LEVELS)
     total.add(one)
     before = total.summary()
@@ -113,12 +117,7 @@ def test_a_total_may_be_looked_at_and_added_to():
 
 
 def test_the_total_of_one_summary_is_that_summary():
-    one = of(
-        Moments(np.int64(2), np.float64(2), np.ones(len(SUMS)), np.ones(len(PRODUCTS))),
-        IntervalScores(np.ones(len(LEVELS))),
-        ZHistogram(EDGES, np.ones(len(EDGES) + 1)),
-        profile_of(np.array([[1.0, 2.0], [3.0, 1.0]]), 10, [], keeps=True),
-    )
+    one = of_two_pixels()
     total = RunningTotal(LEVELS)
     total.add(one)
 
