@@ -175,7 +175,8 @@ def nrmse(summary: Summary, reference_mean: float | None = None) -> Floats:
     part="skill",
     scale=Span(0.0, 1.0),
     rank=4,
-    shown=("table",),
+    heading="R²",
+    shown=("table", "cell sums"),
 )
 def r2(summary: Summary) -> Floats:
     """Coefficient of determination 1 - MSE / var(truth); unit 1, ideal 1, missing if the truth is constant."""

@@ -30,7 +30,7 @@ Columns = Mapping[str, NDArray[Any]]  # by name
 PIT_BINS = 20
 LARGEST_FILE = 1_400_000  # bytes
 PICTURED = ("mean", "std", "error", "z")  # in pictures of the worst tiles
-SUMS = ("truth", "error", "squared_error", "variance", "z", "z_square", "crps")
+SUMS = ("truth", "deviation", "squared_deviation", "error", "squared_error", "variance", "z", "z_square", "crps")
 DIAGRAMS = ("pit_", "n_", "variance_", "squared_error_")  # how the columns begin that are loaded when cells are chosen
 ALWAYS = ("n", "weight", "covered")  # columns that are loaded with the page
 OPENING = ("coverage", "spread")  # parts of the verdict on which the map opens, if there are numbers of them
@@ -240,8 +240,8 @@ class CellSums:
         Parameters
         ----------
         columns : mapping
-            Columns by name, in the order of the blocks: n, weight if pixels have weights, those of `SUMS`, covered
-            (inside the interval of the usual level), pit_0 to pit_19, and n_, variance_ and squared_error_ of each bin.
+            Columns by name, in the order of the blocks: n, weight if pixels have weights, those of `SUMS` (deviation:
+            of the truth from its mean in the whole), covered (inside the interval of the usual level), pit_0 to pit_19, and n_, variance_ and squared_error_ of each bin.
             Without a predicted variance: n, weight and the metrics by their names.
         """
         kinds = _by_kind(columns, _opening(metrics))
@@ -370,8 +370,9 @@ def _sums_of(side: ForecastSample, variable: Variable, scheme: BinScheme, layout
         return _means_of(side, variable, layout)
     basis = basis_of_cells(side.whole, replace(side.metric_options, schemes=(scheme,)))
     level = 0.9 if 0.9 in basis.levels else basis.levels[-1]
+    centre = float(side.whole.moments.mean("truth"))
     parts = [
-        {name: _narrow(column) for name, column in _columns(summary, basis, scheme, level).items()}
+        {name: _narrow(column) for name, column in _columns(summary, basis, scheme, level, centre).items()}
         for summary in _summaries_of_blocks(side, basis, layout)
     ]
     names = [name for name in parts[0] if name != "weight" or side.whole.moments.weight != side.whole.n]
@@ -438,12 +439,17 @@ def _rows_of_blocks(side: ForecastSample, basis: BootstrapBasis, tile: Placed, l
     return joined(rows, tile, length)
 
 
-def _columns(summary: Summary, basis: BootstrapBasis, scheme: BinScheme, level: float) -> dict[str, NDArray[Any]]:
-    """Return what is kept of summaries with one leading dimension."""
+def _columns(
+    summary: Summary, basis: BootstrapBasis, scheme: BinScheme, level: float, centre: float
+) -> dict[str, NDArray[Any]]:
+    """Return what is kept of summaries with one leading dimension. centre : mean truth of the whole."""
     moments, some = summary.moments, summary.n > 0
+    deviation = moments.mean("truth") - centre
     per_bin = binned(summary, scheme, basis.edges[scheme.name])
     means = {
         "truth": moments.mean("truth"),
+        "deviation": deviation,
+        "squared_deviation": moments.product("truth", "truth") + deviation**2,
         "error": moments.mean("error"),
         "squared_error": moments.mean_square("error"),
         "variance": moments.mean("variance"),

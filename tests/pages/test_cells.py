@@ -16,7 +16,7 @@ from geouq.core.grid import Grid
 from geouq.inference import ForecastSample
 from geouq.maps.pixel_maps import PIXEL_MAPS
 from geouq.maps.scales import cell_scale, hexadecimal
-from geouq.metrics import MetricOptions, Value, binned, coverage, crps, named, zms
+from geouq.metrics import MetricOptions, Value, binned, coverage, crps, named, r2, zms
 from geouq.pages.cells import LARGEST_FILE, MOST_CELLS, SUMS, _ground, _joined, _narrow, cell_maps, joined, layout_of
 from geouq.summary import TilePlace, add_all, empty_summary
 
@@ -86,6 +86,8 @@ def test_the_sums_of_all_cells_are_those_of_the_whole(side):
     assert total["n"] == side.whole.n
     assert total["z_square"] / total["n"] == pytest.approx(float(zms(side.whole)), rel=1e-6)
     assert total["crps"] / total["n"] == pytest.approx(float(crps(side.whole)), rel=1e-6)
+    deviation, squared = (total[f"{name}deviation"] / total["n"] for name in ("", "squared_"))
+    assert 1 - total["squared_error"] / total["n"] / (squared - deviation**2) == pytest.approx(float(r2(side.whole)))
     assert total["covered"] == round(float(coverage(side.whole, 0.9)) * side.whole.n)
     per_bin = binned(side.whole, SCHEME)
     for k in range(10):
@@ -135,9 +137,8 @@ def test_the_map_has_the_colours_of_the_cell_maps_and_the_coordinates_of_the_til
     maps = cell_maps({"height": side}, [Variable(name="height", band=1)], SCHEME)
     facts = maps.facts()
     shown = {one["id"]: one for one in maps.facts_of(0)["metrics"]}
-    assert {"z_mean", "z_std", "coverage_90", "zms", "bias", "rmse", "sharpness_rms", "crps", "uce", "ence"} == set(
-        shown
-    )
+    moments = {"z_mean", "z_std", "zms", "bias", "rmse", "r2", "sharpness_rms"}
+    assert set(shown) == moments | {"coverage_90", "crps", "uce", "ence"}
     scale = cell_scale(Value(named("zms")[0], "zms", "", zms(side.whole)), side.whole)
     assert shown["zms"]["values"] == list(scale.values)
     assert shown["zms"]["colours"] == list(map(hexadecimal, scale.colours))

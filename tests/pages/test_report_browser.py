@@ -231,7 +231,7 @@ def test_the_map_opens_on_what_the_scorecard_shows_and_follows_its_tabs(opened):
     page.locator("label[for=tab-spread]").click()
     expect(legend).to_have_text("std of z")
     page.locator("label[for=tab-skill]").click()
-    assert legend.inner_text() == "std of z"  # the map has no skill; its title shows what it has
+    expect(legend).to_have_text("R²")
     page.locator("#map select").nth(1).select_option("z_mean")
     expect(legend).to_have_text("mean of z")
     assert tab.get_attribute("value") == "bias"
@@ -246,7 +246,7 @@ def test_the_map_opens_on_what_the_scorecard_shows_and_follows_its_tabs(opened):
         ("tab=bias", "bias", "mean of z"),
         ("metric=z_std", "spread", "std of z"),
         ("tab=bias&metric=rmse", "bias", "RMSE"),
-        ("tab=skill", "skill", "coverage of 90 %"),
+        ("tab=skill", "skill", "R²"),
     ],
 )
 def test_map_and_scorecard_agree_whichever_of_them_the_address_names(opened, address, tab, legend):
@@ -699,7 +699,7 @@ def test_the_map_is_hatched_where_its_metric_is_open_or_untested_as_the_scorecar
     assert hatched_tiles(page) == on_the_card("bias") == [True, False, True]
     page.locator("#map select").nth(1).select_option("uce")
     expect(note).to_have_text(
-        "Nothing is hatched: hatching belongs to the numbers of the scorecard, and uce is none of them."
+        "Nothing is hatched: hatching belongs to the tested numbers of the scorecard, and uce is none of them."
     )
     assert hatched_tiles(page) == [False, False, False]
 
@@ -791,6 +791,33 @@ def test_scatter_within_cells_and_between_their_means_add_to_that_of_all_pixels(
     between = np.std(np.concatenate([np.full(len(own), own.mean()) for own in z]))
     expected = {"within": within, "between": between, "total": np.concatenate(z).std()}
     assert found == pytest.approx(expected)
+
+
+def test_r2_of_cells_follows_from_their_sums_together(opened):
+    rng = np.random.default_rng(0)
+    truth = [280 + rng.normal(k, 1, 9) for k in range(3)] + [np.full(4, 281.3)]
+    error, centre = [rng.normal(0, 0.5, len(own)) for own in truth], np.concatenate(truth).mean()
+    sums = {
+        "weight": [len(own) for own in truth],
+        "deviation": [np.sum(np.float32(own - centre)) for own in truth],
+        "squared_deviation": [np.sum(np.float32((own - centre) ** 2)) for own in truth],
+        "squared_error": [np.sum(own**2) for own in error],
+    }
+    found = opened().evaluate(
+        """sums => {
+            const arrays = Object.fromEntries(Object.entries(sums).map(([name, own]) => [name, Float64Array.from(own)]));
+            const r2 = geouq.cells.metrics({metrics: [{id: "r2", of: "r2"}], rows: {}}, {})[0].at;
+            return [r2(arrays, 1), r2(geouq.cells.total(arrays, [0, 2])), r2(arrays, 3)];
+        }""",
+        {name: [float(value) for value in own] for name, own in sums.items()},
+    )
+
+    def expected(*parts):
+        own, off = (np.concatenate([some[k] for k in parts]) for some in (truth, error))
+        return 1 - np.mean(off**2) / np.var(own)
+
+    assert found[:2] == pytest.approx([expected(1), expected(0, 2)], rel=1e-5)
+    assert found[2] is None or np.isnan(found[2])  # a truth that does not vary
 
 
 def test_the_first_view_loads_at_most_300_kilobytes(browser, opened):

@@ -65,6 +65,10 @@ geouq.cells = (() => {
     zms: (sums, block) => share(sums, "z_square", block),
     coverage: (sums, block) => share(sums, "covered", block),
     bias: (sums, block) => share(sums, "error", block),
+    r2(sums, block) {
+      const square = share(sums, "squared_deviation", block), spread = square - share(sums, "deviation", block) ** 2;
+      return spread > square * 2 ** -20 ? 1 - share(sums, "squared_error", block) / spread : NaN; // a smaller spread is rounding of float32
+    },
     rmse: (sums, block) => Math.sqrt(share(sums, "squared_error", block)),
     sharpness_rms: (sums, block) => Math.sqrt(share(sums, "variance", block)),
     uce({bins, weight}, block) {

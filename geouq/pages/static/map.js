@@ -91,7 +91,7 @@ geouq.map = (async () => {
   function explain() {
     const {name, part: tab} = metric(), outlined = outlines.some(one => one?.lines.length) ? "; thick outline of a region where it is significant" : "";
     const shown = new Set(shownRegion.values()), where = !shown.has(0) ? "the region" : shown.size > 1 ? "the region, or of the whole outside of regions," : "the whole";
-    section.querySelector(".hatching").textContent = tab in variable.states ? `Hatched where the ${name} of ${where} is not conclusive or cannot be tested${tabs.length ? ", as on the scorecard" : ""}${outlined}.` : `Nothing is hatched: hatching belongs to the numbers of the scorecard, and ${name} is none of them.`;
+    section.querySelector(".hatching").textContent = tab in variable.states ? `Hatched where the ${name} of ${where} is not conclusive or cannot be tested${tabs.length ? ", as on the scorecard" : ""}${outlined}.` : `Nothing is hatched: hatching belongs to the tested numbers of the scorecard, and ${name} is none of them.`;
     const note = section.querySelector(".within"), parts = metric().part === "spread" && data.columns.z_square ? cells.scatter(data.columns, map.every) : null;
     note.hidden = !parts;
     const [within, between, total] = parts ? [parts.within, parts.between, parts.total].map(people) : [];
