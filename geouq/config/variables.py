@@ -33,7 +33,7 @@ class VariableSettings(LayerBands):
         default=(),
         max_length=20,
         description="values; the forecast that the truth exceeds each of them is scored, and `areas.csv` has the area "
-        "above each. Each costs about half of the time of a sweep",
+        "above each. Each costs about 15 % of the time of a sweep",
     )
     distribution: Literal["normal", "lognormal", "truncated_normal", "gamma", "student_t"] = Field(
         default="normal",

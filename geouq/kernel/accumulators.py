@@ -58,9 +58,9 @@ class Scratch(NamedTuple):
     takes what lies beyond a slab's end. bins (3, fine bins): n, error and std of a cell by bin of the fine z histogram.
     truth, mean, variance are as they come; bits are those of the variance, layout what they mean (`layout_of`).
     smallest (1): the smallest variance whose exponent is whole. grouped_by (groupings): places in `GROUPED_BY`, -1 for
-    the auxiliary layers. pit, crps, nll, the ends low and high of an interval, and what these need (within,
-    scale): empty for normal forecasts. intervals (4, 8): sums of the widths of the intervals of four levels, and of how
-    far the truth is outside of them.
+    the auxiliary layers. exceedance: probability of exceeding a threshold. pit, crps, nll, the ends low and high of an
+    interval, and what these need (within, scale): empty for normal forecasts. intervals (4, 8): sums of the widths of
+    the intervals of four levels, and of how far the truth is outside of them.
     """
 
     truth: Reals
@@ -73,6 +73,7 @@ class Scratch(NamedTuple):
     error: Floats
     std: Floats
     z: Floats
+    exceedance: Floats
     weight: Floats
     weighted: Floats
     key: NDArray[np.uint32]
@@ -205,6 +206,7 @@ def new_scratch(
         error=aligned(size),
         std=aligned(size),
         z=aligned(size),
+        exceedance=aligned(size),
         weight=np.zeros(room),
         weighted=np.zeros((5, room)),
         key=aligned(size, np.uint32),

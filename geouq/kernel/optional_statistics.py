@@ -9,10 +9,10 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from geouq.core.compiled import compiled, inlined
+from geouq.core.compiled import compiled, inlined, inlined_fused
 from geouq.core.validity import Nodata, is_valid, stored_limits
 from geouq.kernel.accumulators import BLOCK, ORDERING_STEP, CellSums, Pixels, Totals
-from geouq.kernel.distributions import Scoring, scores_of
+from geouq.kernel.distributions import Scoring, scores_of, share_below
 from geouq.kernel.vector_ops import bits_of_single
 from geouq.kernel.z_lattice import REACH, ZLattice
 from geouq.summary.coverage_profile import POSITIVE
@@ -124,7 +124,6 @@ def _outside(pixels, p, lattice, scoring):
     return np.int64(lattice.outside_of[bucket])
 
 
-SQRT_2 = math.sqrt(2)
 SIZE, CLASS_BITS = np.uint32(0x7FFFFFFF), np.uint32(CLASS_SHIFT)
 COARSER, COLUMNS = np.uint32(ORDERING_STEP), np.uint32(CLASSES)
 
@@ -165,25 +164,35 @@ def _add_to_groups(n, p, scratch, lattice, totals):
 def _add_to_threshold(n, t, scratch, own, totals, scoring):
     """Add the probability of exceeding a threshold, and whether the truth does, to a cell and by bin of it."""
     threshold, sums, weighted = totals.thresholds[t], totals.exceeding[t], len(scratch.weight) > 0
-    for i in range(n):
-        if scoring is None:
-            p = 0.5 * math.erfc((threshold - scratch.mean[i]) / (scratch.std[i] * SQRT_2))
-        else:
+    if scoring is None:
+        _fill_exceedance(n, threshold, scratch)
+    else:
+        for i in range(n):
             mean, variance = np.float64(scratch.mean[i]), np.float64(scratch.variance[i])
-            p = 1.0 - scores_of(scoring, mean, variance, threshold)[0]
-        exceeded = 1.0 if scratch.truth[i] > threshold else 0.0
-        w, k = scratch.weight[i] if weighted else 1.0, min(int(p * BINS), BINS - 1)
+            scratch.exceedance[i] = 1.0 - scores_of(scoring, mean, variance, threshold)[0]
+    total, observed, root, spreads, squares = own[0], own[1], own[2], own[3], own[4]
+    for i in range(n):
+        p, exceeded = scratch.exceedance[i], 1.0 if scratch.truth[i] > threshold else 0.0
+        w, k = scratch.weight[i] if weighted else 1.0, min(np.int32(p * BINS), BINS - 1)
         sums[k, 0] += w
         sums[k, 1] += w * p
         sums[k, 2] += w * p * p
         sums[k, 3] += w * exceeded
         sums[k, 4] += w * p * exceeded
         spread, error = p * (1.0 - p), p - exceeded
-        own[0] += w * p
-        own[1] += w * exceeded
-        own[2] += w * math.sqrt(spread)
-        own[3] += w * spread
-        own[4] += w * error * error
+        total += w * p
+        observed += w * exceeded
+        root += w * math.sqrt(spread)
+        spreads += w * spread
+        squares += w * error * error
+    own[0], own[1], own[2], own[3], own[4] = total, observed, root, spreads, squares
+
+
+@inlined_fused
+def _fill_exceedance(n, threshold, scratch):
+    """Fill in the probability that a normal forecast exceeds a threshold."""
+    for i in range(n):
+        scratch.exceedance[i] = share_below((np.float64(scratch.mean[i]) - threshold) / scratch.std[i])
 
 
 @inlined

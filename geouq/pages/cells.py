@@ -241,7 +241,8 @@ class CellSums:
         ----------
         columns : mapping
             Columns by name, in the order of the blocks: n, weight if pixels have weights, those of `SUMS` (deviation:
-            of the truth from its mean in the whole), covered (inside the interval of the usual level), pit_0 to pit_19, and n_, variance_ and squared_error_ of each bin.
+            of the truth from its mean in the whole), covered (inside the interval of the usual level), pit_0 to pit_19,
+            and n_, variance_ and squared_error_ of each bin.
             Without a predicted variance: n, weight and the metrics by their names.
         """
         kinds = _by_kind(columns, _opening(metrics))
