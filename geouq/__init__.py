@@ -24,6 +24,7 @@ _ROOM_OF = {
     "check": "pipeline.check",
     "compare": "comparison",
     "evaluate": "arrays.datasets",
+    "evaluate_areas": "api.areas",
     "group_coverage": "api.curves",
     "interval_curve": "api.curves",
     "intervals": "api.intervals",

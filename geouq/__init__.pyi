@@ -11,6 +11,7 @@ from geouq import classes as classes
 from geouq import ensemble as ensemble
 from geouq import plot as plot
 from geouq import quantiles as quantiles
+from geouq.api.areas import evaluate_areas as evaluate_areas
 from geouq.api.curves import binned as binned
 from geouq.api.curves import calibration_curve as calibration_curve
 from geouq.api.curves import group_coverage as group_coverage
@@ -1384,6 +1385,7 @@ __all__ = [
     "ensemble",
     "error_width_corr",
     "evaluate",
+    "evaluate_areas",
     "group_coverage",
     "interval_curve",
     "interval_score",

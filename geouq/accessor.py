@@ -8,6 +8,7 @@ from typing import Any, Self
 import pandas as pd
 import xarray as xr
 
+from geouq.api.areas import evaluate_areas
 from geouq.api.curves import (
     binned,
     calibration_curve,
@@ -28,6 +29,7 @@ FUNCTIONS: Mapping[str, Callable[..., Any]] = {
     for function in (
         binned,
         calibration_curve,
+        evaluate_areas,
         group_coverage,
         intervals,
         interval_curve,
@@ -44,7 +46,7 @@ class GeouqAccessor:
     """Summaries and metrics of a Dataset whose variables are `mean`, `variance` and `truth`, as `open_stack` gives.
 
     Every metric is a method: `ds.geouq.uce(bins=20)` is `geouq.uce(ds["mean"], ds["variance"], ds["truth"], bins=20)`.
-    So are scores of pixels, curves, bins and intervals: `ds.geouq.calibration_curve()`.
+    So are scores of pixels, curves, bins, intervals and means of areas: `ds.geouq.calibration_curve()`.
 
     Examples
     --------

@@ -11,7 +11,15 @@ from geouq.aggregates.evaluation import (
 )
 from geouq.aggregates.known import KnownCorrelation, read_correlations
 from geouq.aggregates.means import AreaMean
-from geouq.aggregates.rows import TABLES, area_rows, correlation_name, scale_rows, tables_of_aggregates, write_models
+from geouq.aggregates.rows import (
+    TABLES,
+    area_rows,
+    correlation_name,
+    models_as_json,
+    scale_rows,
+    tables_of_aggregates,
+    write_models,
+)
 
 __all__ = [
     "TABLES",
@@ -25,6 +33,7 @@ __all__ = [
     "area_rows",
     "correlation_name",
     "means_of_areas",
+    "models_as_json",
     "read_correlations",
     "scale_rows",
     "shares_of_areas",

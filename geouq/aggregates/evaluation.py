@@ -3,8 +3,10 @@
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
+from typing import Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 
 from geouq.aggregates.blocks import BlockMeans, block_means, blocks_of_areas, sides_of
 from geouq.aggregates.cells import MOMENTS, AreaCells, area_cells, cell_side
@@ -13,14 +15,26 @@ from geouq.aggregates.known import KnownCorrelation
 from geouq.aggregates.means import TOO_FEW, AreaMean, area_mean
 from geouq.aggregates.parameters import Parameter, parameters_of
 from geouq.aggregates.scales import ScaleNumber, numbers_of_scale
-from geouq.runs.store import Part, SavedSummaries
+from geouq.runs.store import Part
 from geouq.summary import TilePlace
 from geouq.summary.exceedance import exceedance_name
+from geouq.summary.statistic import Statistic
 
+Ints = NDArray[np.int64]
 FEWEST_UNSURE = 30.0  # sum of p (1 - p) over the pixels of a map, below which too few tell how errors are correlated
 RARE = "too few pixels that may lie on either side of the threshold"
 NOT_KNOWN = "no evaluation tells how errors are correlated"
 NOT_KNOWN_ABOVE = "no evaluation has a correlation of errors for this threshold"
+
+
+class CellStatistics(Protocol):
+    """What holds the statistics of cells: the saved summaries of a run, or cells in memory."""
+
+    def part(self, tile: str) -> Part:
+        """Return all of a tile."""
+
+    def statistics_of(self, part: Part, variable: str, names: Sequence[str]) -> tuple[Ints, Mapping[str, Statistic]]:
+        """Return the numbers of the cells of a part, and some of their statistics by name."""
 
 
 @dataclass(frozen=True)
@@ -29,7 +43,7 @@ class Areas:
 
     Parameters
     ----------
-    summaries : SavedSummaries
+    summaries : CellStatistics
         Of the tiles.
     places : sequence of TilePlace
         Of the tiles, in their order.
@@ -39,7 +53,7 @@ class Areas:
         Parts of polygons, classes and what is made of them.
     """
 
-    summaries: SavedSummaries
+    summaries: CellStatistics
     places: Sequence[TilePlace]
     lists: Mapping[str, Sequence[str]]
     zones: Mapping[str, Sequence[Part]]

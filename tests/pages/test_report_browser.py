@@ -805,7 +805,8 @@ def test_r2_of_cells_follows_from_their_sums_together(opened):
     }
     found = opened().evaluate(
         """sums => {
-            const arrays = Object.fromEntries(Object.entries(sums).map(([name, own]) => [name, Float64Array.from(own)]));
+            const arrays = {};
+            for (const [name, own] of Object.entries(sums)) arrays[name] = Float64Array.from(own);
             const r2 = geouq.cells.metrics({metrics: [{id: "r2", of: "r2"}], rows: {}}, {})[0].at;
             return [r2(arrays, 1), r2(geouq.cells.total(arrays, [0, 2])), r2(arrays, 3)];
         }""",

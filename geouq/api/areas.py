@@ -1,0 +1,207 @@
+"""Means and totals of areas of arrays, as `geouq run` computes them for rasters."""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from geouq.aggregates import TABLES, AggregateSettings, Areas, aggregates_of, models_as_json, tables_of_aggregates
+from geouq.api.intervals import map_of, summarize_map
+from geouq.api.position import Maps, maps_of
+from geouq.arrays.arguments import as_number, as_numbers, checked_levels, is_xarray
+from geouq.arrays.datasets import units_of
+from geouq.arrays.points import ARRAY
+from geouq.arrays.validation import Dim
+from geouq.config import Variable
+from geouq.config.model import LEVELS
+from geouq.config.regions import ALL
+from geouq.core.errors import DataError
+from geouq.inference import DEFAULTS
+from geouq.metrics import MetricOptions
+from geouq.runs.store import Part
+from geouq.summary import CellSummaries, TilePlace
+from geouq.summary.statistic import Statistic
+from geouq.tables.columns import COLUMNS
+from geouq.tables.rows import Table, as_frame
+
+COORDINATES = "coordinates"  # unit of distances without a CRS
+CONSTANT = ["variable", "model"]  # columns that tell nothing of a single variable
+Mask = NDArray[np.bool_]
+
+
+class AreaTables(NamedTuple):
+    """What is known of means of areas of a variable; columns as in the files of these names.
+
+    Parameters
+    ----------
+    areas : DataFrame
+        Mean and total of the whole and of each region, with std and interval.
+    aggregates : DataFrame
+        How well such intervals hold, by the size of the area.
+    error_correlation, error_correlogram : DataFrame
+        Parameters of the fitted correlation of errors, and the correlation by distance.
+    models : dict
+        The fitted correlation as plain values; `mean` is that of the mean, `mean > T` that of the area above T.
+    """
+
+    areas: pd.DataFrame
+    aggregates: pd.DataFrame
+    error_correlation: pd.DataFrame
+    error_correlogram: pd.DataFrame
+    models: dict[str, Any]
+
+
+def evaluate_areas(
+    mean: Any,
+    variance: Any = None,
+    truth: Any = None,
+    *,
+    std: Any = None,
+    weights: Any = None,
+    regions: Any = None,
+    dim: Dim = None,
+    level: float = 0.9,
+    levels: float | Sequence[float] = LEVELS,
+    thresholds: float | Sequence[float] = (),
+    units: str | None = None,
+    cell_size: int | None = None,
+    crs: Any = None,
+) -> AreaTables:
+    """Return means and totals of areas with their uncertainty, as a run whose tiles are these maps.
+
+    Parameters
+    ----------
+    mean, variance, truth, std, weights : array (..., rows, columns)
+        As in `geouq.intervals`. Where coordinates are angles, give the areas of the pixels as weights.
+    regions : mapping of str to bool array, or array of labels, optional
+        Pixels of each region, whose masks may overlap; or one label a pixel, where 0, NaN and "" are no region.
+    dim : two names of dimensions or axes, optional
+        Those of the map; needed if there are more than two. Every other place is a tile, such as a date.
+    level : float
+        Of the intervals of means.
+    levels : float or sequence of float
+        Of the intervals whose coverage `aggregates` tells.
+    thresholds : float or sequence of float
+        Values; the area in which the truth exceeds each of them is evaluated too.
+    units : str, optional
+        Of the mean; by default those of `truth`. With a unit per area, such as Mg/ha, totals are in Mg.
+    cell_size, crs : int, CRS, optional
+        As in `geouq.intervals`.
+
+    Returns
+    -------
+    AreaTables
+        Tables, and the fitted correlation of errors. Without a CRS, distances are in the unit of the coordinates, or
+        in pixels, and areas are not known.
+
+    Raises
+    ------
+    DataError, ConfigError, ArgumentError
+        If pixels have no position on a regular map, if regions do not match it, or for what arguments cannot be.
+
+    References
+    ----------
+    Wadoux and Heuvelink (2023), Uncertainty of spatial averages and totals of natural resource maps.
+
+    Examples
+    --------
+    >>> truth = np.random.default_rng(0).normal(size=(160, 160))
+    >>> west = np.arange(160) < 80
+    >>> found = evaluate_areas(0.0, 1.0, truth, regions={"west": np.broadcast_to(west, (160, 160))})
+    >>> found.areas.name.tolist(), bool(abs(found.areas["std"][0] * 160 - 1) < 0.2)
+    (['all', 'west'], True)
+    """
+    exceeded, own = as_numbers("thresholds", thresholds), tuple(sorted(checked_levels(levels)))
+    (level,) = checked_levels(as_number("level", level), "level")
+    maps = map_of(mean, variance, truth, std=std, weights=weights, dim=dim, crs=crs)
+    masks = ((name, _on_map(mask, truth, dim, maps)) for name, mask in _regions(regions))
+    held = _summarized(maps, masks, MetricOptions(own, (), thresholds=exceeded), cell_size)
+    variable = Variable(name="mean", band=1, units=units_of(truth, units), thresholds=exceeded)
+    settings = AggregateSettings(own, level, DEFAULTS.level, {variable.name: exceeded})
+    found = {variable.name: aggregates_of(held.areas(), settings, variable.name)}
+    tables = tables_of_aggregates(found, [variable], DEFAULTS.level)
+    frames = {name: as_frame(tables.get(name, Table(COLUMNS[name], ()))).drop(columns=CONSTANT) for name in TABLES}
+    models = models_as_json(found, [variable])
+    if not maps.grid.crs:
+        frames["error_correlation"] = frames["error_correlation"].replace({"units": {"m": COORDINATES}})
+        models = {name: model | {"distance": COORDINATES} for name, model in models.items()}
+    return AreaTables(**frames, models=models)
+
+
+@dataclass(frozen=True)
+class _Held:
+    """Cells of maps and of their regions. places : of the maps. cells : by the name of the tile and of the region."""
+
+    places: Sequence[TilePlace]
+    cells: Mapping[tuple[str, str], CellSummaries]
+
+    def part(self, tile: str) -> Part:
+        """Return all of a tile."""
+        return Part(tile, Path())
+
+    def statistics_of(
+        self,
+        part: Part,
+        variable: str,  # noqa: ARG002  there is one
+        names: Sequence[str],
+    ) -> tuple[NDArray[np.int64], dict[str, Statistic]]:
+        """Return the numbers of the cells of a part, and some of their statistics."""
+        own = self.cells[part.tile, part.zone]
+        return np.arange(len(own)), {name: own.statistics[name] for name in names}
+
+    def areas(self) -> Areas:
+        """Return the areas of the maps."""
+        zones: dict[str, list[Part]] = {}
+        for tile, zone in self.cells:
+            if zone:
+                zones.setdefault(zone, []).append(Part(tile, Path(), zone))
+        return Areas(self, self.places, {}, zones)
+
+
+def _summarized(maps: Maps, masks: Iterable[tuple[str, Mask]], options: MetricOptions, cell_size: int | None) -> _Held:
+    """Return the cells of each map, and of each region in it that has pixels."""
+    tiles = {f"{ARRAY}{k}": index for k, index in enumerate(np.ndindex(maps.shape))}
+    found = {tile: summarize_map(maps, index, options, cell_size=cell_size, tile=tile) for tile, index in tiles.items()}
+    cells = {(tile, ""): own.cells for tile, (_, own) in found.items()}
+    for name, mask in masks:
+        inside = _within(mask, maps)
+        for tile, index in tiles.items():
+            own = summarize_map(inside, index, options, cell_size=cell_size, tile=tile)[1]
+            if own.whole.n:
+                cells[tile, name] = own.cells
+    return _Held([place for place, _ in found.values()], cells)
+
+
+def _regions(regions: Any) -> Iterator[tuple[str, Any]]:
+    """Yield the name of each region, and whether each pixel belongs to it."""
+    if regions is None:
+        return
+    if isinstance(regions, Mapping):
+        for name, mask in regions.items():
+            if not isinstance(name, str) or name in ("", ALL):
+                raise DataError(f"regions: {name!r} cannot name a region; give text other than {ALL!r}")
+            yield name, mask
+        return
+    labels = regions if is_xarray(regions) else np.ma.filled(np.ma.asarray(regions), 0)
+    for label in np.unique(np.asarray(labels)).tolist():
+        if label and label == label:  # noqa: PLR0124  is it NaN
+            yield f"{label:g}" if isinstance(label, float) else str(label), labels == label
+
+
+def _on_map(mask: Any, truth: Any, dim: Dim, maps: Maps) -> Mask:
+    """Return which pixels belong to a region, bool, so that it can be broadcast to the layers of the maps."""
+    if is_xarray(truth):
+        mask = maps_of({"truth": truth, "regions": mask}, dim).layers["regions"]
+    elif np.shape(mask) not in (maps.grid.shape, maps.layers["truth"].shape):
+        raise DataError(f"regions: a mask has the shape {np.shape(mask)}; give {maps.grid.shape}, as the map has")
+    return np.asarray(mask).astype(np.bool_)
+
+
+def _within(mask: Mask, maps: Maps) -> Maps:
+    """Return the maps with the truth of one region alone."""
+    truth = maps.layers["truth"]
+    return replace(maps, layers=maps.layers | {"truth": np.where(mask, truth, truth.dtype.type(np.nan))})
