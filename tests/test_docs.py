@@ -102,12 +102,12 @@ def test_all_files_and_columns_of_a_run_are_listed(tile_folder, tmp_path, geouq)
 
     assert [name for name in sorted(written) if not any(fnmatch(name, pattern) for pattern in patterns)] == []
     unseen = {pattern for pattern in patterns if not any(fnmatch(name, pattern) for name in written)}
-    others = {"maps/*_cells_*.tif", "maps/cells_*.vrt", "summaries/together/*.nc"}
+    others = {"maps/*_cells_*.tif", "maps/cells_*.vrt", "summaries/together/*.nc", "tables/member_ranks.csv"}
     assert {pattern for pattern in unseen if "comparison" not in pattern} <= others
     for record in (*TABLES.values(), RECALIBRATION, RECALIBRATED_AGGREGATES):
         if record.file in written:
             assert columns_of(folder / record.file) == record.columns
-    assert {record.file for record in TABLES.values()} - written == {"tables/comparison.csv"}
+    assert {record.file for record in TABLES.values()} - written == {"tables/comparison.csv", "tables/member_ranks.csv"}
 
 
 def test_every_described_column_is_one_of_a_table():

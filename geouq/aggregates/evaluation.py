@@ -13,11 +13,14 @@ from geouq.aggregates.cells import MOMENTS, AreaCells, area_cells, cell_side
 from geouq.aggregates.estimation import ErrorCorrelation, error_correlation
 from geouq.aggregates.known import KnownCorrelation
 from geouq.aggregates.means import TOO_FEW, AreaMean, area_mean
+from geouq.aggregates.members import FORM, MemberCells, MemberMeans, member_scales
 from geouq.aggregates.parameters import Parameter, parameters_of
 from geouq.aggregates.scales import ScaleNumber, numbers_of_scale
+from geouq.metrics.aggregate_names import has_members
 from geouq.runs.store import Part
 from geouq.summary import TilePlace
 from geouq.summary.exceedance import exceedance_name
+from geouq.summary.form import GAUSSIAN, Form
 from geouq.summary.statistic import Statistic
 
 Ints = NDArray[np.int64]
@@ -73,6 +76,20 @@ class Areas:
         found = area_cells(places, lambda k: statistics(parts[places[k].tile], variable, names), above)
         return found.of_tiles(numbers)
 
+    def members(self, variable: str) -> tuple[MemberCells, dict[str, MemberCells]]:
+        """Return the cells with the errors of members, of the whole and of each region."""
+        tiles, names, statistics = [place.tile for place in self.places], (MOMENTS, FORM), self.summaries.statistics_of
+        whole = MemberCells.of(
+            self.cells(variable), [statistics(self.summaries.part(tile), variable, names) for tile in tiles]
+        )
+        found = {name: whole.some(np.isin(tiles, list(own))[whole.cells.tile]) for name, own in self.lists.items()}
+        for name, own in self.zones.items():
+            parts = sorted(own, key=lambda part: tiles.index(part.tile))
+            found[name] = MemberCells.of(
+                self.cells_of_zone(name, variable), [statistics(part, variable, names) for part in parts]
+            )
+        return whole, found
+
 
 def _names(above: str) -> tuple[str, ...]:
     return (MOMENTS, above) if above else (MOMENTS,)
@@ -96,6 +113,8 @@ class Aggregates:
         Means of regions by name; `all` is the whole.
     above : mapping of float to Aggregates
         By threshold, the share of the area in which the truth exceeds it; without numbers by the size of the area.
+    members : mapping of (str, int) to MemberMeans
+        Means of members without variances, by kind and side as `scales`; empty for other forecasts.
     """
 
     correlation: ErrorCorrelation | None
@@ -104,6 +123,7 @@ class Aggregates:
     scales: Mapping[tuple[str, int], tuple[BlockMeans, Sequence[ScaleNumber]]]
     means: Mapping[str, AreaMean]
     above: Mapping[float, "Aggregates"] = field(default_factory=dict)
+    members: Mapping[tuple[str, int], MemberMeans] = field(default_factory=dict)
 
     def by_threshold(self) -> Iterator[tuple[float | None, "Aggregates"]]:
         """Yield what is known of the mean, with None, then of the area above each threshold."""
@@ -115,13 +135,14 @@ class Aggregates:
 class AggregateSettings:
     """Levels whose coverage is given; level of the intervals of means; level of the intervals of other numbers.
 
-    thresholds : of each variable that has some, by its name.
+    thresholds : of each variable that has some, by its name. form : of the forecasts.
     """
 
     levels: tuple[float, ...]
     level: float
     interval: float
     thresholds: Mapping[str, Sequence[float]] = field(default_factory=dict)
+    form: Form = GAUSSIAN
 
 
 def aggregates_of(areas: Areas, settings: AggregateSettings, variable: str) -> Aggregates:
@@ -134,11 +155,12 @@ def aggregates_of(areas: Areas, settings: AggregateSettings, variable: str) -> A
     means = {name: area_mean(own, known, settings.level, side) for name, own in regions.items() if len(own)}
     thresholds = enumerate(settings.thresholds.get(variable, ()))
     above = {threshold: _above(areas, settings, variable, exceedance_name(k)) for k, threshold in thresholds}
+    members = member_scales(*areas.members(variable), areas.places) if has_members(settings.form) else {}
     if correlation is None:
-        return Aggregates(None, None, (), {}, means, above)
+        return Aggregates(None, None, (), {}, means, above, members)
     numbers = partial(numbers_of_scale, levels=settings.levels, interval=settings.interval)
     scales = {key: (own, numbers(own)) for key, own in _scales(correlation, areas.places, regions)}
-    return Aggregates(correlation, known, parameters_of(correlation, settings.interval), scales, means, above)
+    return Aggregates(correlation, known, parameters_of(correlation, settings.interval), scales, means, above, members)
 
 
 def _above(areas: Areas, settings: AggregateSettings, variable: str, name: str) -> Aggregates:

@@ -7,8 +7,10 @@ from typing import Any
 
 import numpy as np
 
+from geouq.aggregates.blocks import BlockMeans
 from geouq.aggregates.evaluation import Aggregates
 from geouq.aggregates.means import AreaMean, per_area
+from geouq.aggregates.members import MemberMeans
 from geouq.config import Variable
 from geouq.core.atomic import write_text
 from geouq.tables.columns import COLUMNS
@@ -16,7 +18,7 @@ from geouq.tables.rows import Row, Table, by_model
 
 HECTARE = "ha", 1e4  # unit of the area above a threshold, and its square metres
 JACKKNIFE, STUDENT = "jackknife", "student"
-TABLES = ("areas", "aggregates", "error_correlation", "error_correlogram")
+TABLES = ("areas", "aggregates", "error_correlation", "error_correlogram", "member_ranks")
 
 
 def tables_of_aggregates(
@@ -37,6 +39,7 @@ def tables_of_aggregates(
     for variable in variables:
         if (own := aggregates.get(variable.name)) is not None:
             rows["aggregates"] += scale_rows(own, variable.name, level)
+            rows["member_ranks"] += _rank_rows(own, variable.name)
             for threshold, each in own.by_threshold():
                 of = {"variable": variable.name, "threshold": threshold}
                 rows["areas"] += area_rows(each.means, variable, threshold)
@@ -82,20 +85,34 @@ def _total(mean: AreaMean, area: float, units: str) -> Row:
 
 def scale_rows(aggregates: Aggregates, variable: str, level: float) -> list[Row]:
     """Return the rows of aggregates.csv of a variable."""
+    of_members = {key: (own, [own.spread_skill(level)]) for key, own in aggregates.members.items()}
     return [
         {
-            "variable": variable,
-            "kind": kind,
-            "side_cells": side or None,
-            "side_metres": _known(blocks.side),
-            "n_areas": len(blocks),
+            **_size(variable, key, areas),
             "metric": number.metric,
             "value": _known(number.value),
             **_interval(number.low, number.high, level, number.reason or JACKKNIFE),
         }
-        for (kind, side), (blocks, numbers) in aggregates.scales.items()
+        for found in (aggregates.scales, of_members)
+        for key, (areas, numbers) in found.items()
         for number in numbers
     ]
+
+
+def _rank_rows(aggregates: Aggregates, variable: str) -> list[Row]:
+    """Return the rows of member_ranks.csv of a variable."""
+    return [
+        {**_size(variable, key, areas), "rank": rank, "share": share, "ideal": 1 / len(areas.rank_shares)}
+        for key, areas in aggregates.members.items()
+        for rank, share in enumerate(areas.rank_shares.tolist())
+    ]
+
+
+def _size(variable: str, key: tuple[str, int], areas: BlockMeans | MemberMeans) -> Row:
+    """Return the columns that tell of which areas a number is."""
+    kind, side = key
+    size = {"side_cells": side or None, "side_metres": _known(areas.side), "n_areas": len(areas)}
+    return {"variable": variable, "kind": kind, **size}
 
 
 def _parameter_rows(aggregates: Aggregates, of: Row, level: float) -> list[Row]:

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from geouq.aggregates import TABLES, AggregateSettings, Areas, aggregates_of, models_as_json, tables_of_aggregates
+from geouq.aggregates import AggregateSettings, Areas, aggregates_of, models_as_json, tables_of_aggregates
 from geouq.api.intervals import map_of, summarize_map
 from geouq.api.position import Maps, maps_of
 from geouq.arrays.arguments import as_number, as_numbers, checked_levels, is_xarray
@@ -29,6 +29,7 @@ from geouq.tables.columns import COLUMNS
 from geouq.tables.rows import Table, as_frame
 
 COORDINATES = "coordinates"  # unit of distances without a CRS
+NAMES = ("areas", "aggregates", "error_correlation", "error_correlogram")
 CONSTANT = ["variable", "model"]  # columns that tell nothing of a single variable
 Mask = NDArray[np.bool_]
 
@@ -124,7 +125,7 @@ def evaluate_areas(
     settings = AggregateSettings(own, level, DEFAULTS.level, {variable.name: exceeded})
     found = {variable.name: aggregates_of(held.areas(), settings, variable.name)}
     tables = tables_of_aggregates(found, [variable], DEFAULTS.level)
-    frames = {name: as_frame(tables.get(name, Table(COLUMNS[name], ()))).drop(columns=CONSTANT) for name in TABLES}
+    frames = {name: as_frame(tables.get(name, Table(COLUMNS[name], ()))).drop(columns=CONSTANT) for name in NAMES}
     models = models_as_json(found, [variable])
     if not maps.grid.crs:
         frames["error_correlation"] = frames["error_correlation"].replace({"units": {"m": COORDINATES}})

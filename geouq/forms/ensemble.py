@@ -26,7 +26,8 @@ class Ensemble(KernelForm):
     where `densities`, else the fair one of the means. log_loss : -log of the mixture's density. below, above : truth
     outside the mixture's central interval. ranks : truth by the number of members below it, in equal shares of all
     ranks that it may have where it equals members; rank_residues : what shares are more than multiples of 2^-20.
-    pit : the mixture's distribution function at the truth, in 20 bins.
+    pit : the mixture's distribution function at the truth, in 20 bins. member_errors : of each member, without
+    `densities`; its mean over an area follows, however the errors of pixels are correlated.
     """
 
     members: int
@@ -53,7 +54,8 @@ class Ensemble(KernelForm):
         """Return the names and shapes of the sums."""
         levels, ranks = (len(self.levels),), (self.members + 1,)
         one = dict.fromkeys(("aleatoric", "epistemic", "crps", "log_loss"), ())
-        return {**one, "below": levels, "above": levels, "ranks": ranks, "rank_residues": ranks, "pit": (PIT_BINS,)}
+        counts = {"below": levels, "above": levels, "ranks": ranks, "rank_residues": ranks, "pit": (PIT_BINS,)}
+        return {**one, **counts, "member_errors": (0 if self.densities else self.members,)}
 
     @property
     def metrics_as(self) -> str:

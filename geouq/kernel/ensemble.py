@@ -97,10 +97,11 @@ def _add_slab(n, requested, into, room, sums):
     if densities:
         mix(wide, into.values, into.more, into.truth, work[ROOM:], work[ALEATORIC], work[CDF], work[DENSITY])
         mixture_crps(wide, into.values, into.more, into.truth, work[ROOM:], work[CRPS])
-    else:
+    aleatoric, epistemic, crps, log_loss, below, above, ranks, residues, pit, errors = requested.at
+    if not densities:
+        _add_errors(n, wide, into, sums[errors : errors + members])
         sort_lanes(wide, into.values, requested.pairs)
         _fair_crps(wide, members, into)
-    aleatoric, epistemic, crps, log_loss, below, above, ranks, residues, pit = requested.at
     sums[epistemic] += add_up_weighted(n, work[SPREAD], into.weight)
     sums[crps] += add_up_weighted(n, work[CRPS], into.weight)
     _share_ranks(n, requested.shares, into, sums[ranks : ranks + members + 1], sums[residues : residues + members + 1])
@@ -137,6 +138,21 @@ def _rank(n, own, truth, below, at_most):
         deviation = np.float64(own[i]) - truth[i]
         below[i] += 1.0 if deviation < 0 else 0.0
         at_most[i] += 1.0 if deviation <= 0 else 0.0
+
+
+@inlined
+def _add_errors(n, wide, into, sums):
+    """Add the error of each member."""
+    away = into.work[ROOM]
+    for k in range(into.values.shape[0]):
+        _deviate(wide, into.values[k], into.truth, away)
+        sums[k] += add_up_weighted(n, away, into.weight)
+
+
+@inlined
+def _deviate(n, own, truth, away):
+    for i in range(n):
+        away[i] = np.float64(own[i]) - truth[i]
 
 
 @inlined

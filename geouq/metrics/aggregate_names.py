@@ -2,8 +2,12 @@
 
 from collections.abc import Iterable
 
+from geouq.summary.form import GAUSSIAN, Form
+
 PREFIX = "aggregate_"
 MODELS = ("independent", "fitted", "full", "calibrated")
+MEMBER_ERRORS = "member_errors"  # which sums of a form
+SPREAD_SKILL = f"{PREFIX}spread_skill"  # of members without variances
 FACTOR = f"{PREFIX}factor"  # by which the std of means with the fitted correlation is to be multiplied
 
 
@@ -25,10 +29,16 @@ def coverage_name(model: str, level: float) -> str:
     return f"{PREFIX}coverage_{model}_{100 * level:g}"
 
 
-def aggregate_names(levels: Iterable[float]) -> list[str]:
-    """Return all names at these levels."""
+def has_members(form: Form) -> bool:
+    """Return whether forecasts are members without variances, whose errors are summed."""
+    return form.fields.get(MEMBER_ERRORS, (0,)) > (0,)
+
+
+def aggregate_names(levels: Iterable[float], form: Form = GAUSSIAN) -> list[str]:
+    """Return all names at these levels of forecasts of a form."""
     kept = tuple(levels)
     return [
         *(name for model in MODELS for name in (zms_name(model), *(coverage_name(model, level) for level in kept))),
         FACTOR,
+        *([SPREAD_SKILL] if has_members(form) else []),
     ]

@@ -84,7 +84,7 @@ def _aggregates_of_nothing(experiment: Experiment, variables: Sequence[Variable]
     return [
         {"variable": variable.variable, "model": variable.model, "metric": metric, "value": None, **size}
         for variable in variables
-        for metric in aggregate_names(experiment.levels)
+        for metric in aggregate_names(experiment.levels, form)
         for size in map(dict, wanted)
     ]
 

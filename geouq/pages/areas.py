@@ -6,6 +6,7 @@ from typing import Any
 
 from geouq.config import Variable
 from geouq.core.wording import for_people, true_minus
+from geouq.metrics.aggregate_names import SPREAD_SKILL
 from geouq.pages.content import ReportContent
 from geouq.pages.diagrams import (
     Frame,
@@ -46,8 +47,13 @@ class AreaDiagrams:
 
 
 def area_sentences(content: ReportContent) -> list[str]:
-    """Return what to use for means of areas, a sentence for each variable whose correlation is known."""
-    return [said for variable in content.variables if (said := _sentence(content, variable))]
+    """Return what to use for means of areas of each variable: by the correlation of errors, and by members."""
+    return [
+        said
+        for variable in content.variables
+        for sentence in (_sentence, _sentence_of_members)
+        if (said := sentence(content, variable))
+    ]
 
 
 def _sentence(content: ReportContent, variable: Variable) -> str:
@@ -69,6 +75,21 @@ def _sentence(content: ReportContent, variable: Variable) -> str:
         f"{factor} times too small, and {LEVEL} % intervals cover {_percent(covered['value'])}; with the fitted "
         f"correlation and corrected std they cover {_percent(calibrated['value'])}."
     )
+
+
+def _sentence_of_members(content: ReportContent, variable: Variable) -> str:
+    """Compare the spread of the means of members with their error, for the largest blocks that have an interval."""
+    rows = [row for row in _own(content.aggregates, variable) if row["metric"] == SPREAD_SKILL]
+    known = [row for row in rows if row["kind"] == "block" and row.get("ci_low") is not None]
+    if not known:
+        return ""
+    row = known[-1]
+    size = f"areas of {_length(row['side_metres'])}" if row["side_metres"] else f"areas of {row['side_cells']} cells"
+    value, low, high = (for_people(float(f"{row[name]:.2g}")) for name in ("value", "ci_low", "ci_high"))
+    found = f"members' means of {size} spread {value} ({low} to {high}) times as much as they err"
+    if row["ci_low"] <= 1 <= row["ci_high"]:
+        return f"{variable.name}: {found}; no sign of a wrong spread."
+    return f"{variable.name}: {found}; {'too little' if row['value'] < 1 else 'too much'} for means of areas."
 
 
 def area_diagrams(content: ReportContent, most: int) -> list[AreaDiagrams]:

@@ -50,7 +50,9 @@ def _aggregates(swept: Swept, shared: Helpers) -> Mapping[str, Aggregates]:
     areas = Areas(summaries, tuple(summaries.places()), swept.experiment.tile_lists, summaries.zones())
     names = [variable.name for variable in swept.record.variables]
     thresholds = {variable.name: variable.thresholds for variable in swept.record.variables}
-    settings = AggregateSettings(swept.experiment.levels, chosen.level, swept.experiment.intervals.level, thresholds)
+    settings = AggregateSettings(
+        swept.experiment.levels, chosen.level, swept.experiment.intervals.level, thresholds, summaries.form()
+    )
     with isolated("numbers", "means and totals of areas"):
         return dict(zip(names, shared.share(partial(aggregates_of, areas, settings), names), strict=True))
     return {}

@@ -21,7 +21,7 @@ from geouq.summary.netcdf import NetCDFWriter, checksum_of, intact_file, read_va
 from geouq.summary.statistic import Statistic, as_words, dimensions_of, of_words
 from geouq.summary.variance_profile import FIELDS, KEPT
 
-FORMAT = "geouq summary 1"
+FORMAT = "geouq summary 2"
 DAMAGED = (OSError, ValueError, KeyError, IndexError, TypeError, RuntimeError)
 
 Array = NDArray[Any]

@@ -39,7 +39,7 @@ from geouq.summary.statistics_file import (
 from geouq.summary.summary import Summary
 from geouq.summary.tile import CellSummaries, TilePlace, TileSummary, TileWholes, VariableSummary, VariableWhole
 
-FORMAT = "geouq tile summary 8"
+FORMAT = "geouq tile summary 9"
 CELL = "cell_"
 RANGE = "cell_variance_range"
 EXPLAINED = {

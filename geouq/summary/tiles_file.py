@@ -40,7 +40,7 @@ from geouq.summary.tile import CellSummaries, TilePlace, TileSummary, TileWholes
 from geouq.summary.tile_file import CELL, EXPLAINED, RANGE, load_one_tile, opened
 from geouq.summary.variance_profile import SparseProfiles
 
-FORMAT = "geouq tile summaries 2"
+FORMAT = "geouq tile summaries 3"
 PART = "part"
 PIXELS = "pixels"  # stands for the variance of a part of which all pixels are there
 OPEN = 4  # files whose arrays are kept: t1, t10, t100 and t1000 follow each other where tiles go by their names

@@ -38,7 +38,7 @@ from geouq.summary.summary import Summary
 from geouq.summary.tile import CellSummaries, TilePlace, TileSummary, TileWholes, VariableSummary, VariableWhole
 from geouq.summary.tile_file import CELL, EXPLAINED, RANGE, opened
 
-FORMAT = "geouq zones together 3"
+FORMAT = "geouq zones together 4"
 PART = "part"
 COUNT = "_count"  # and before it a dimension: number of elements of each part
 ENTRY = {"cell_entry_cell": "cell", "cell_key": "key", "cell_entry_sums": "sums"}

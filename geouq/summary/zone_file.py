@@ -23,7 +23,7 @@ from geouq.summary.tile import CellSummaries, TilePlace, TileSummary, TileWholes
 from geouq.summary.tile_file import TileWriter, cells_in_parts, load_place, load_wholes, opened, statistics_of_cells
 from geouq.summary.zone_batch import Batch, SavedZone, saved_zone
 
-FORMAT = "geouq zone summaries 10"
+FORMAT = "geouq zone summaries 11"
 T = TypeVar("T")
 
 WAITING = 1 << 25  # bytes of zones that are written together

@@ -62,7 +62,8 @@ COLUMN: Mapping[str, Column] = {
     "upper": Column("number", "upper edge of the bin"),
     "mean_variance": Column("number", "mean predicted variance in the bin"),
     "mse": Column("number", "mean squared error in the bin"),
-    "share": Column("number", "share of the pixels in the bin"),
+    "share": Column("number", "share of the pixels in the bin, or of the areas at the rank"),
+    "rank": Column("whole", "number of members whose mean is below the true one"),
     "edges": Column("text", "`exact`, or `profile` if the edges are placed on the saved profile"),
     "curve": Column("text", "name of the curve or histogram"),
     "x": Column("number", "level, share or place on the horizontal axis"),
@@ -187,6 +188,11 @@ TABLES: Mapping[str, TableRecord] = {
         "tables/error_correlogram.csv",
         "Correlation of z between pixels by distance, and of the fitted model.",
         ("variable", "model", "threshold", "same_tile", "distance", "correlation", "fitted", "standard_error", "pairs"),
+    ),
+    "member_ranks": TableRecord(
+        "tables/member_ranks.csv",
+        "Ensembles: share of areas at each rank of the true mean among the means of the members, by size of the area.",
+        ("variable", "model", "kind", "side_cells", "side_metres", "n_areas", "rank", "share", "ideal"),
     ),
     "shift": TableRecord(
         "tables/shift.csv",

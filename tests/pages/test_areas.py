@@ -48,6 +48,24 @@ def test_no_claim_is_made_where_the_interval_holds_one():
     assert "too small" not in said[0]
 
 
+@pytest.mark.parametrize(
+    ("value", "low", "high", "says"),
+    [
+        (0.07, 0.05, 0.09, "spread 0.07 (0.05 to 0.09) times as much as they err; too little for means of areas."),
+        (1.6, 1.2, 2.1, "spread 1.6 (1.2 to 2.1) times as much as they err; too much for means of areas."),
+        (1.1, 0.8, 1.5, "spread 1.1 (0.8 to 1.5) times as much as they err; no sign of a wrong spread."),
+    ],
+)
+def test_members_are_judged_by_their_means_over_the_largest_areas_with_an_interval(value, low, high, says):
+    rows = [
+        scale("spread_skill", 0.9, 0.8, 1.0),
+        scale("spread_skill", value, low, high, side=2, metres=63000.0),
+        scale("spread_skill", 3.0, None, None, side=4, metres=126000.0),
+    ]
+
+    assert area_sentences(content(aggregates=rows)) == [f"P95: members' means of areas of 63 km {says}"]
+
+
 @pytest.mark.parametrize("rows", [[], CORRELATED[:1]])
 def test_nothing_is_said_without_numbers(rows):
     assert area_sentences(content(aggregates=rows)) == []
