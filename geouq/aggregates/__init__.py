@@ -20,6 +20,7 @@ from geouq.aggregates.rows import (
     tables_of_aggregates,
     write_models,
 )
+from geouq.aggregates.shares import Share, has_areas, shares_of
 
 __all__ = [
     "TABLES",
@@ -29,13 +30,16 @@ __all__ = [
     "Areas",
     "CorrelationModel",
     "KnownCorrelation",
+    "Share",
     "aggregates_of",
     "area_rows",
     "correlation_name",
+    "has_areas",
     "means_of_areas",
     "models_as_json",
     "read_correlations",
     "scale_rows",
+    "shares_of",
     "shares_of_areas",
     "tables_of_aggregates",
     "write_models",

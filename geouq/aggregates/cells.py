@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from rasterio.warp import transform
 
+from geouq.aggregates.shares import Share
 from geouq.core.errors import DataError
 from geouq.core.grid import Grid, Window, known_crs
 from geouq.rasters.areas import pixel_areas
@@ -99,7 +100,7 @@ class AreaCells:
         return cls(**{name: np.concatenate([getattr(part, name) for part in parts]) for name in names})
 
 
-def area_cells(places: Sequence[TilePlace], statistics_of: StatisticsOf, above: str = "") -> AreaCells:
+def area_cells(places: Sequence[TilePlace], statistics_of: StatisticsOf, share: Share | None = None) -> AreaCells:
     """Return the cells with valid pixels of tiles at these places.
 
     Parameters
@@ -107,10 +108,10 @@ def area_cells(places: Sequence[TilePlace], statistics_of: StatisticsOf, above: 
     places : sequence of TilePlace
         Where each tile is.
     statistics_of : callable
-        Returns the numbers of cells of the tile of a number, and their statistics by name: moments, and `above`.
-    above : str, optional
-        Name of the sums above a threshold. Then the mean is the probability p of exceeding it, and the truth is 1
-        where it does and 0 elsewhere. `z` is p - truth, not divided by the std sqrt(p (1 - p)), which may be tiny.
+        Returns the numbers of cells of the tile of a number, and their statistics by name: moments and that of `share`.
+    share : Share, optional
+        Then the mean is the probability p of exceeding the threshold or of the class, and the truth is 1 where it does
+        and 0 elsewhere. `z` is p - truth, not divided by the std sqrt(p (1 - p)), which may be tiny.
     """
     frame, sheets = common_frame([place.grid.crs for place in places]), _sheets(places)
     parts, read = [], [statistics_of(tile) for tile in range(len(places))]
@@ -121,8 +122,8 @@ def area_cells(places: Sequence[TilePlace], statistics_of: StatisticsOf, above: 
         position[:, 2] += sheets[tile] * APART
         where = np.full(len(row), tile), row, column, position
         moments, pixel_area = cast("Moments", statistics[MOMENTS]), _pixel_areas(place, row)
-        if above:
-            sums = _sums_above(moments, cast("Exceedance", statistics[above]), pixel_area, scale)
+        if share is not None:
+            sums = _sums_of_share(moments, share.sums(statistics), pixel_area, scale)
         else:
             sums = _sums(moments, pixel_area, scale)
         parts.append(AreaCells(*where, *sums))
@@ -204,8 +205,8 @@ def _sums(moments: Moments, pixel_area: Floats, scale: float) -> tuple[Floats, .
     return n, weight, n * pixel_area, truth + error, error, std, *by_square
 
 
-def _sums_above(moments: Moments, exceedance: Exceedance, pixel_area: Floats, scale: float) -> tuple[Floats, ...]:
-    """Return the same sums of the probability p of exceeding a threshold; error and z are those of p - o."""
+def _sums_of_share(moments: Moments, exceedance: Exceedance, pixel_area: Floats, scale: float) -> tuple[Floats, ...]:
+    """Return the same sums of the probability p; error and z are those of p - o."""
     n, weight = moments.n.astype(np.float64), moments.weight / scale
     p, exceeded, std, variance, square = np.moveaxis(exceedance.sums / scale, -1, 0)
     a = np.divide(weight, n, out=np.ones_like(weight), where=n > 0)

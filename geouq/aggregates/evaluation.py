@@ -13,13 +13,13 @@ from geouq.aggregates.cells import MOMENTS, AreaCells, area_cells, cell_side
 from geouq.aggregates.estimation import ErrorCorrelation, error_correlation
 from geouq.aggregates.known import KnownCorrelation
 from geouq.aggregates.means import TOO_FEW, AreaMean, area_mean
-from geouq.aggregates.members import FORM, MemberCells, MemberMeans, member_scales
+from geouq.aggregates.members import MemberCells, MemberMeans, member_scales
 from geouq.aggregates.parameters import Parameter, parameters_of
 from geouq.aggregates.scales import ScaleNumber, numbers_of_scale
+from geouq.aggregates.shares import FORM, Share, shares_of
 from geouq.metrics.aggregate_names import has_members
 from geouq.runs.store import Part
 from geouq.summary import TilePlace
-from geouq.summary.exceedance import exceedance_name
 from geouq.summary.form import GAUSSIAN, Form
 from geouq.summary.statistic import Statistic
 
@@ -61,19 +61,19 @@ class Areas:
     lists: Mapping[str, Sequence[str]]
     zones: Mapping[str, Sequence[Part]]
 
-    def cells(self, variable: str, above: str = "") -> AreaCells:
-        """Return all cells of a variable; above : as in `area_cells`."""
-        tiles, names = [place.tile for place in self.places], _names(above)
+    def cells(self, variable: str, share: Share | None = None) -> AreaCells:
+        """Return all cells of a variable; share : as in `area_cells`."""
+        tiles, names = [place.tile for place in self.places], _names(share)
         statistics = self.summaries.statistics_of
-        return area_cells(self.places, lambda k: statistics(self.summaries.part(tiles[k]), variable, names), above)
+        return area_cells(self.places, lambda k: statistics(self.summaries.part(tiles[k]), variable, names), share)
 
-    def cells_of_zone(self, zone: str, variable: str, above: str = "") -> AreaCells:
+    def cells_of_zone(self, zone: str, variable: str, share: Share | None = None) -> AreaCells:
         """Return the cells of a zone, with the numbers that tiles have in the run."""
         parts = {part.tile: part for part in self.zones[zone]}
         places = [place for place in self.places if place.tile in parts]
         numbers = np.array([k for k, place in enumerate(self.places) if place.tile in parts])
-        names, statistics = _names(above), self.summaries.statistics_of
-        found = area_cells(places, lambda k: statistics(parts[places[k].tile], variable, names), above)
+        names, statistics = _names(share), self.summaries.statistics_of
+        found = area_cells(places, lambda k: statistics(parts[places[k].tile], variable, names), share)
         return found.of_tiles(numbers)
 
     def members(self, variable: str) -> tuple[MemberCells, dict[str, MemberCells]]:
@@ -91,8 +91,8 @@ class Areas:
         return whole, found
 
 
-def _names(above: str) -> tuple[str, ...]:
-    return (MOMENTS, above) if above else (MOMENTS,)
+def _names(share: Share | None) -> tuple[str, ...]:
+    return (MOMENTS,) if share is None else (MOMENTS, share.statistic)
 
 
 @dataclass(frozen=True)
@@ -111,8 +111,8 @@ class Aggregates:
         Numbers by kind of area (block, tile or region) and side in cells, which is 0 for tiles and regions.
     means : mapping of str to AreaMean
         Means of regions by name; `all` is the whole.
-    above : mapping of float to Aggregates
-        By threshold, the share of the area in which the truth exceeds it; without numbers by the size of the area.
+    shares : mapping of Share to Aggregates
+        Shares of the area above thresholds, or of classes; without numbers by the size of the area.
     members : mapping of (str, int) to MemberMeans
         Means of members without variances, by kind and side as `scales`; empty for other forecasts.
     """
@@ -122,13 +122,13 @@ class Aggregates:
     parameters: Sequence[Parameter]
     scales: Mapping[tuple[str, int], tuple[BlockMeans, Sequence[ScaleNumber]]]
     means: Mapping[str, AreaMean]
-    above: Mapping[float, "Aggregates"] = field(default_factory=dict)
+    shares: Mapping[Share, "Aggregates"] = field(default_factory=dict)
     members: Mapping[tuple[str, int], MemberMeans] = field(default_factory=dict)
 
-    def by_threshold(self) -> Iterator[tuple[float | None, "Aggregates"]]:
-        """Yield what is known of the mean, with None, then of the area above each threshold."""
+    def by_share(self) -> Iterator[tuple[Share | None, "Aggregates"]]:
+        """Yield what is known of the mean, with None, then of each share of the area."""
         yield None, self
-        yield from self.above.items()
+        yield from self.shares.items()
 
 
 @dataclass(frozen=True)
@@ -146,35 +146,37 @@ class AggregateSettings:
 
 
 def aggregates_of(areas: Areas, settings: AggregateSettings, variable: str) -> Aggregates:
-    """Return the aggregates of a variable."""
+    """Return the aggregates of a variable; of a forecast of classes, the shares of the area alone."""
+    thresholds = settings.thresholds.get(variable, ())
+    shares = {own: _share(areas, settings, variable, own) for own in shares_of(settings.form, thresholds)}
+    if not settings.form.has_variance:
+        return Aggregates(None, None, (), {}, {}, shares)
     cells = areas.cells(variable)
     side = cell_side(areas.places)
     correlation = error_correlation(cells, side)
     regions = dict(_regions(areas, cells, variable))
     known = None if correlation is None else KnownCorrelation.of(correlation)
     means = {name: area_mean(own, known, settings.level, side) for name, own in regions.items() if len(own)}
-    thresholds = enumerate(settings.thresholds.get(variable, ()))
-    above = {threshold: _above(areas, settings, variable, exceedance_name(k)) for k, threshold in thresholds}
     members = member_scales(*areas.members(variable), areas.places) if has_members(settings.form) else {}
     if correlation is None:
-        return Aggregates(None, None, (), {}, means, above, members)
+        return Aggregates(None, None, (), {}, means, shares, members)
     numbers = partial(numbers_of_scale, levels=settings.levels, interval=settings.interval)
     scales = {key: (own, numbers(own)) for key, own in _scales(correlation, areas.places, regions)}
-    return Aggregates(correlation, known, parameters_of(correlation, settings.interval), scales, means, above, members)
+    return Aggregates(correlation, known, parameters_of(correlation, settings.interval), scales, means, shares, members)
 
 
-def _above(areas: Areas, settings: AggregateSettings, variable: str, name: str) -> Aggregates:
-    """Return what is known of the share of areas above a threshold; name : of its sums.
+def _share(areas: Areas, settings: AggregateSettings, variable: str, share: Share) -> Aggregates:
+    """Return what is known of a share of areas.
 
     The error of a pixel, p - o, has the std sqrt(p (1 - p)). The correlation is fitted to cells with this std as
     weight, because a pixel whose p is 0 or 1 has no information about it.
     """
-    cells, side = areas.cells(variable, name), cell_side(areas.places)
+    cells, side = areas.cells(variable, share), cell_side(areas.places)
     unsure = cells.weighted_by_std()
     is_rare = unsure.weight_square.sum() < FEWEST_UNSURE
     correlation = None if is_rare else error_correlation(unsure, side)
     known = None if correlation is None else KnownCorrelation.of(correlation)
-    regions = _regions(areas, cells, variable, name)
+    regions = _regions(areas, cells, variable, share)
     means = _shares(regions, known, settings.level, side, RARE if is_rare else TOO_FEW)
     parameters = () if correlation is None else parameters_of(correlation, settings.interval)
     return Aggregates(correlation, known, parameters, {}, means)
@@ -183,7 +185,7 @@ def _above(areas: Areas, settings: AggregateSettings, variable: str, name: str) 
 def _shares(
     regions: Iterable[tuple[str, AreaCells]], known: KnownCorrelation | None, level: float, side: float, unknown: str
 ) -> dict[str, AreaMean]:
-    """Return the shares of regions that lie above a threshold; arguments as of `area_mean`."""
+    """Return the shares of regions; arguments as of `area_mean`."""
     means = {region: area_mean(own, known, level, side, unknown) for region, own in regions if len(own)}
     return {
         region: replace(mean, low=float(np.clip(mean.low, 0, 1)), high=float(np.clip(mean.high, 0, 1)))
@@ -200,11 +202,11 @@ def means_of_areas(areas: Areas, variable: str, known: KnownCorrelation | None, 
 
 
 def shares_of_areas(
-    areas: Areas, variable: str, place: int, known: KnownCorrelation | None, level: float
+    areas: Areas, variable: str, share: Share, known: KnownCorrelation | None, level: float
 ) -> dict[str, AreaMean]:
-    """Return the same of the shares above the threshold at that place among those of the variable."""
-    name, side = exceedance_name(place), cell_side(areas.places)
-    regions = _regions(areas, areas.cells(variable, name), variable, name)
+    """Return the same of a share of these areas."""
+    side = cell_side(areas.places)
+    regions = _regions(areas, areas.cells(variable, share), variable, share)
     return _shares(regions, _of_cells(known, side), level, side, NOT_KNOWN_ABOVE)
 
 
@@ -212,14 +214,16 @@ def _of_cells(known: KnownCorrelation | None, side: float) -> KnownCorrelation |
     return known.of_cells(side) if known is not None and side > 0 else known
 
 
-def _regions(areas: Areas, cells: AreaCells, variable: str, above: str = "") -> Iterator[tuple[str, AreaCells]]:
+def _regions(
+    areas: Areas, cells: AreaCells, variable: str, share: Share | None = None
+) -> Iterator[tuple[str, AreaCells]]:
     """Yield the whole and each region with its cells."""
     yield "all", cells
     tiles = np.array([place.tile for place in areas.places])
     for name, own in areas.lists.items():
         yield name, cells.some(np.isin(tiles, list(own))[cells.tile])
     for name in areas.zones:
-        yield name, areas.cells_of_zone(name, variable, above)
+        yield name, areas.cells_of_zone(name, variable, share)
 
 
 def _scales(

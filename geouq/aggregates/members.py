@@ -14,6 +14,7 @@ from geouq.aggregates.area import half_width
 from geouq.aggregates.blocks import ENOUGH, sides_of
 from geouq.aggregates.cells import MOMENTS, AreaCells
 from geouq.aggregates.scales import FEWEST_BLOCKS, FEWEST_FOLDS, ScaleNumber
+from geouq.aggregates.shares import FORM
 from geouq.metrics.aggregate_names import MEMBER_ERRORS, SPREAD_SKILL
 from geouq.summary import Moments, TilePlace
 from geouq.summary.form import FormSums
@@ -21,7 +22,6 @@ from geouq.summary.statistic import Statistic
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
-FORM = "form"  # the statistic with the sums of errors
 
 
 @dataclass(frozen=True)

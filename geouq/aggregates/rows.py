@@ -11,12 +11,13 @@ from geouq.aggregates.blocks import BlockMeans
 from geouq.aggregates.evaluation import Aggregates
 from geouq.aggregates.means import AreaMean, per_area
 from geouq.aggregates.members import MemberMeans
+from geouq.aggregates.shares import MEAN, Share
 from geouq.config import Variable
 from geouq.core.atomic import write_text
 from geouq.tables.columns import COLUMNS
 from geouq.tables.rows import Row, Table, by_model
 
-HECTARE = "ha", 1e4  # unit of the area above a threshold, and its square metres
+HECTARE = "ha", 1e4  # unit of a share of the area, and its square metres
 JACKKNIFE, STUDENT = "jackknife", "student"
 TABLES = ("areas", "aggregates", "error_correlation", "error_correlogram", "member_ranks")
 
@@ -40,24 +41,24 @@ def tables_of_aggregates(
         if (own := aggregates.get(variable.name)) is not None:
             rows["aggregates"] += scale_rows(own, variable.name, level)
             rows["member_ranks"] += _rank_rows(own, variable.name)
-            for threshold, each in own.by_threshold():
-                of = {"variable": variable.name, "threshold": threshold}
-                rows["areas"] += area_rows(each.means, variable, threshold)
+            for share, each in own.by_share():
+                of = {"variable": variable.name, **(MEAN if share is None else share.columns)}
+                rows["areas"] += area_rows(each.means, variable, share)
                 rows["error_correlation"] += _parameter_rows(each, of, level)
                 rows["error_correlogram"] += _correlogram_rows(each, of)
     return {name: by_model(Table(COLUMNS[name], own), variables, "") for name, own in rows.items() if own}
 
 
-def area_rows(means: Mapping[str, AreaMean], variable: Variable, threshold: float | None = None) -> list[Row]:
-    """Return the rows of areas.csv of a variable, or of the share of areas that lies above a threshold."""
-    units, square_metres = per_area(variable.units) if threshold is None else HECTARE
+def area_rows(means: Mapping[str, AreaMean], variable: Variable, share: Share | None = None) -> list[Row]:
+    """Return the rows of areas.csv of a variable, or of a share of areas."""
+    units, square_metres = per_area(variable.units) if share is None else HECTARE
     return [
         {
             "level": "all" if name == "all" else "region",
             "name": name,
             "variable": variable.name,
-            "threshold": threshold,
-            "units": (variable.units or "1") if threshold is None else "1",
+            **(MEAN if share is None else share.columns),
+            "units": (variable.units or "1") if share is None else "1",
             **_of_mean(mean),
             **_total(mean, mean.area / square_metres, units),
         }
@@ -158,23 +159,23 @@ def _known(value: float) -> float | None:
 
 
 def models_as_json(aggregates: Mapping[str, Aggregates], variables: Sequence[Variable]) -> dict[str, Any]:
-    """Return the fitted model of each variable, and of its area above each threshold, as plain values."""
+    """Return the fitted model of each variable, and of each share of its area, as plain values."""
     return {
-        correlation_name(variable.name, threshold): {"units": variable.units, **each.known.as_json()}
+        correlation_name(variable.name, share): {"units": variable.units, **each.known.as_json()}
         for variable in variables
         if (own := aggregates.get(variable.name)) is not None
-        for threshold, each in own.by_threshold()
+        for share, each in own.by_share()
         if each.known is not None
     }
 
 
-def correlation_name(variable: str, threshold: float | None = None) -> str:
+def correlation_name(variable: str, share: Share | None = None) -> str:
     """Return the name of a model in the file of correlations.
 
-    >>> correlation_name("AGB"), correlation_name("AGB", 100.0)
-    ('AGB', 'AGB > 100')
+    >>> correlation_name("AGB"), correlation_name("AGB", Share(100.0, 0)), correlation_name("cover", Share("forest", 1))
+    ('AGB', 'AGB > 100', 'cover = forest')
     """
-    return variable if threshold is None else f"{variable} > {threshold:g}"
+    return variable if share is None else f"{variable} {share}"
 
 
 def write_models(aggregates: Mapping[str, Aggregates], variables: Sequence[Variable], path: Path) -> list[Path]:

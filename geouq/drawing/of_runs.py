@@ -224,5 +224,5 @@ def error_correlation(case: Case) -> Figure | None:
     """
     if case.evaluation_unit.level != "all":
         return None
-    rows = [row for row in case.rows("error_correlogram") if row["threshold"] is None]
+    rows = [row for row in case.rows("error_correlogram") if row["threshold"] is None and not row.get("class")]
     return error_correlation_figure(rows, title=case.title_of_variable, width=case.width)

@@ -18,7 +18,8 @@ class Classes(KernelForm):
 
     brier : sum over classes of (p - o)^2. log_loss : -log p of the true class. impossible : pixels whose true class was
     given no probability at all. by_class : `BY_BIN` sums in ten bins of the probability of each class. top : n,
-    probability and hits of the most probable class, in ten bins of the former.
+    probability and hits of the most probable class, in ten bins of the former. share_std : std sqrt(p (1 - p)) of
+    belonging to each class.
     """
 
     codes: tuple[int, ...]
@@ -40,7 +41,7 @@ class Classes(KernelForm):
     def fields(self) -> Fields:
         """Return the names and shapes of the sums."""
         one = dict.fromkeys(("brier", "log_loss", "impossible"), ())
-        return {**one, "by_class": (len(self.codes), BINS, BY_BIN), "top": (BINS, 3)}
+        return {**one, "by_class": (len(self.codes), BINS, BY_BIN), "top": (BINS, 3), "share_std": (len(self.codes),)}
 
     @property
     def layers(self) -> int:
@@ -65,5 +66,9 @@ class Classes(KernelForm):
 
     def add(self, box: Box, cells: CellSums, totals: Totals, sampled: Sampled) -> None:  # noqa: ARG002
         """Add the pixels of a box to the sums of its cells."""
-        first = self.places["by_class"].start, self.places["top"].start
-        add_classes(*box, *first, gathered(self, box[-1]), cells, totals)
+        by_class, top, share_std = (
+            self.places["by_class"].start,
+            self.places["top"].start,
+            self.places["share_std"].start,
+        )
+        add_classes(*box, by_class, top, share_std, gathered(self, box[-1]), cells, totals)

@@ -32,11 +32,12 @@ def add_classes(
     layers: Layers,
     by_class: int,
     top: int,
+    share_std: int,
     into: Gathered,
     cells: CellSums,
     totals: Totals,
 ) -> None:
-    """Add the pixels of slabs to their cells; by_class, top : the first columns of these sums of `Classes`."""
+    """Add the pixels of slabs to their cells; by_class, top, share_std : first columns of these sums of `Classes`."""
     limits, classes = stored_limits(pixels.mean, pixels.variance, pixels.truth, nodata), layers.values.shape[0]
     table, rows = np.zeros(((2 * classes + 1) * BINS * EIGHT, LANES)), np.empty(SLAB, np.uint32)
     for s in range(slabs.shape[0]):
@@ -44,6 +45,8 @@ def add_classes(
         add_plain(n, pixels, limits, nodata, slabs[s], into, cells, totals)
         if n > 0:
             _add_slab(n, pixels.weight.size > 0, into, table, rows, cells.form[slabs[s, 0]])
+            for k in range(classes):
+                cells.form[slabs[s, 0], share_std + k] += _share_std(n, into.values[k], into.weight)
         if s + 1 == slabs.shape[0] or slabs[s + 1, 0] != slabs[s, 0]:
             _flush(classes, by_class, top, table, cells.form[slabs[s, 0]])
 
@@ -87,6 +90,16 @@ def _brier(n, squares, p, weight):
     total = 0.0
     for i in range(n):
         total += weight[i] * (squares[i] - p[i] * p[i] + (1 - p[i]) * (1 - p[i]))
+    return total
+
+
+@inlined_reordered
+def _share_std(n, p, weight):
+    """Weighted sum of the std of belonging to a class."""
+    total = 0.0
+    for i in range(n):
+        own = np.float64(p[i])
+        total += weight[i] * math.sqrt(max(own * (1 - own), 0.0))
     return total
 
 

@@ -180,8 +180,8 @@ def areas_sheet(content: ReportContent, region: str | None = None) -> Sheet:
         rows = [row for row in _own(content.areas, variable) if row["name"] in shown]
         groups[variable.name] = [
             cells
-            for threshold in dict.fromkeys(row["threshold"] for row in rows)
-            for cells in aligned(columns, [_cells(variable, row) for row in rows if row["threshold"] == threshold])
+            for share in dict.fromkeys(map(_share, rows))
+            for cells in aligned(columns, [_cells(variable, row) for row in rows if _share(row) == share])
         ]
     return Sheet("areas" if region is None else "area", _caption(content, shown), columns, groups, AREAS)
 
@@ -197,7 +197,7 @@ def _caption(content: ReportContent, shown: set[str]) -> str:
 
 def _cells(variable: Variable, row: Row) -> list[Cell]:
     return [
-        Cell(_what(variable, row["threshold"])),
+        Cell(_what(variable, row)),
         Cell(row["name"]),
         _with_interval(row["mean"], row.get("ci_low"), row.get("ci_high")),
         _number(row["std"]),
@@ -208,17 +208,24 @@ def _cells(variable: Variable, row: Row) -> list[Cell]:
     ]
 
 
-def _what(variable: Variable, threshold: float | None) -> str:
-    """Return what the mean of an area is of: a variable, or the share of the area above a threshold."""
+def _share(row: Row) -> tuple[float | None, str]:
+    return row["threshold"], row.get("class") or ""
+
+
+def _what(variable: Variable, row: Row) -> str:
+    """Return what the mean of an area is of: a variable, or a share of the area."""
     units = f" ({variable.units})" if variable.units else ""
+    threshold, own_class = _share(row)
+    if own_class:
+        return f"share of {own_class} ({variable.name})"
     if threshold is None:
         return f"{variable.name}{units}"
     return f"share of {variable.name} > {for_people(threshold)}{f' {variable.units}' if variable.units else ''}"
 
 
 def _of_means(rows: Sequence[Row]) -> list[Row]:
-    """Return the rows that are not of areas above a threshold."""
-    return [row for row in rows if row["threshold"] is None]
+    """Return the rows that are of no share of areas."""
+    return [row for row in rows if _share(row) == (None, "")]
 
 
 def _total(row: Row) -> list[Cell]:

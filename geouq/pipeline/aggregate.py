@@ -12,6 +12,7 @@ from geouq.aggregates import (
     correlation_name,
     means_of_areas,
     read_correlations,
+    shares_of,
     shares_of_areas,
 )
 from geouq.config import Configuration, Variable, load_predictions
@@ -24,6 +25,7 @@ from geouq.pipeline.stages import Inspected, Swept
 from geouq.pipeline.sweep import save, sweep
 from geouq.runs.progress import Reporter
 from geouq.runs.store import SavedFiles, unidentified
+from geouq.summary.form import GAUSSIAN
 from geouq.tables.columns import COLUMNS
 from geouq.tables.rows import Row, Table, by_model, write_csv
 
@@ -127,7 +129,7 @@ def aggregate(
 
 def _above_thresholds(variables: Iterable[Variable]) -> list[str]:
     """Return the names of the models of the areas above all thresholds."""
-    return [correlation_name(own.name, threshold) for own in variables for threshold in own.thresholds]
+    return [correlation_name(own.name, share) for own in variables for share in shares_of(GAUSSIAN, own.thresholds)]
 
 
 def _correlations(results: Path, given: Path | None) -> dict[str, KnownCorrelation]:
@@ -162,10 +164,10 @@ def _table(swept: Swept, known: Mapping[str, KnownCorrelation]) -> Table:
     for variable in variables:
         means = means_of_areas(areas, variable.name, known.get(variable.name), level)
         rows += area_rows(_without_errors(means), variable)
-        for place, threshold in enumerate(variable.thresholds):
-            own = known.get(correlation_name(variable.name, threshold))
-            means = shares_of_areas(areas, variable.name, place, own, level)
-            rows += area_rows(_without_errors(means), variable, threshold)
+        for share in shares_of(GAUSSIAN, variable.thresholds):
+            own = known.get(correlation_name(variable.name, share))
+            means = shares_of_areas(areas, variable.name, share, own, level)
+            rows += area_rows(_without_errors(means), variable, share)
     return by_model(Table(COLUMNS["areas"], rows), variables, "")
 
 

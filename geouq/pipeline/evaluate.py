@@ -5,7 +5,7 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
-from geouq.aggregates import Aggregates, AggregateSettings, Areas, aggregates_of, tables_of_aggregates
+from geouq.aggregates import Aggregates, AggregateSettings, Areas, aggregates_of, has_areas, tables_of_aggregates
 from geouq.core.failures import Failure, collecting, isolated
 from geouq.core.overflow import overflow_is_missing
 from geouq.core.processes import Helpers
@@ -43,9 +43,9 @@ def evaluate(swept: Swept, shared: Helpers) -> Evaluated:
 
 
 def _aggregates(swept: Swept, shared: Helpers) -> Mapping[str, Aggregates]:
-    """Return what is known of means of areas of each variable with a predicted variance."""
+    """Return what is known of means of areas of each variable with a predicted variance, and of areas of classes."""
     chosen, summaries = swept.experiment.aggregates, swept.summaries
-    if chosen == "none" or not summaries.tiles or not summaries.form().has_variance:
+    if chosen == "none" or not summaries.tiles or not has_areas(summaries.form()):
         return {}
     areas = Areas(summaries, tuple(summaries.places()), swept.experiment.tile_lists, summaries.zones())
     names = [variable.name for variable in swept.record.variables]

@@ -93,6 +93,7 @@ COLUMN: Mapping[str, Column] = {
     "side_cells": Column("whole", "side of a block in cells; empty for tiles and regions"),
     "side_metres": Column("number", "side of a block in metres; of tiles and regions, the root of their mean area"),
     "n_areas": Column("whole", "number of areas"),
+    "class": Column("text", "class, whose share of the area `mean` is; empty for other forecasts"),
     "threshold": Column(
         "number", "threshold, of whose area above it `mean` is the share; empty for means of the variable"
     ),
@@ -169,7 +170,19 @@ TABLES: Mapping[str, TableRecord] = {
         "tables/areas.csv",
         "Predicted mean and total of the whole and of each region, with std and interval.",
         (
-            *("level", "name", "variable", "model", "threshold", "units", "mean", *_INTERVAL, "std", "std_independent"),
+            *(
+                "level",
+                "name",
+                "variable",
+                "model",
+                "threshold",
+                "class",
+                "units",
+                "mean",
+                *_INTERVAL,
+                "std",
+                "std_independent",
+            ),
             *("std_fitted", "std_full", "freedom", "n", "n_independent", "mean_error"),
             *("area", "total", "total_low", "total_high", "total_units"),
         ),
@@ -182,12 +195,15 @@ TABLES: Mapping[str, TableRecord] = {
     "error_correlation": TableRecord(
         "tables/error_correlation.csv",
         "Parameters of the fitted correlation of errors.",
-        ("variable", "model", "threshold", "parameter", "value", "units", *_INTERVAL),
+        ("variable", "model", "threshold", "class", "parameter", "value", "units", *_INTERVAL),
     ),
     "error_correlogram": TableRecord(
         "tables/error_correlogram.csv",
         "Correlation of z between pixels by distance, and of the fitted model.",
-        ("variable", "model", "threshold", "same_tile", "distance", "correlation", "fitted", "standard_error", "pairs"),
+        (
+            *("variable", "model", "threshold", "class", "same_tile", "distance", "correlation", "fitted"),
+            *("standard_error", "pairs"),
+        ),
     ),
     "member_ranks": TableRecord(
         "tables/member_ranks.csv",

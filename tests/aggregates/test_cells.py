@@ -8,6 +8,7 @@ from scipy.stats import norm
 
 from geouq import summarize_arrays
 from geouq.aggregates.cells import APART, area_cells, cell_side, common_frame, positions
+from geouq.aggregates.shares import Share
 from geouq.core.errors import SummaryError
 from geouq.core.grid import Grid
 from geouq.summary import Moments, TilePlace
@@ -67,7 +68,7 @@ def test_the_sums_of_a_cell_above_a_threshold_are_those_of_its_pixels(weights):
     found = summarize_arrays(mean, std**2, truth, weight=weight, cell_size=16, thresholds=[9.0, 12.0])
     statistics = found.cells.statistics
 
-    cells = area_cells([place()], lambda _: (np.arange(24), statistics), "exceedance_1")
+    cells = area_cells([place()], lambda _: (np.arange(24), statistics), Share(12.0, 1))
 
     p, exceeded = norm.sf(12, mean, std), truth > 12
     a = np.ones(mean.shape) if weight is None else weight / weight.mean()

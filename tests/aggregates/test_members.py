@@ -56,6 +56,12 @@ def written(folder, own, text=CONFIG):
     return folder / "members.yaml"
 
 
+@pytest.fixture(autouse=True)
+def apart(tmp_path, monkeypatch):
+    """Write the results of tests that run at the same time to different folders."""
+    monkeypatch.chdir(tmp_path)
+
+
 @pytest.fixture(scope="module")
 def maps():
     return layers(0, 0.5)
@@ -63,7 +69,8 @@ def maps():
 
 @pytest.fixture(scope="module")
 def tables(maps, tmp_path_factory):
-    return geouq.run(written(tmp_path_factory.mktemp("members"), maps)).frames
+    folder = tmp_path_factory.mktemp("members")
+    return geouq.run(written(folder, maps), Options(out=folder / "out")).frames
 
 
 def mean_errors(maps, areas):

@@ -8,6 +8,7 @@ from landscape import NORTH_UP, write_raster
 
 import geouq
 from geouq.core.errors import ArgumentError, ConfigError, DataError
+from geouq.pipeline.data import Options
 
 CONFIG = """\
 version: 1
@@ -34,7 +35,7 @@ def tables(tmp_path_factory):
         write_raster(folder / f"{name}_a.tif", layer, nodata=np.nan)
     write_raster(folder / "classes.tif", LABELS.astype(np.uint8))
     (folder / "arrays.yaml").write_text(CONFIG, encoding="utf-8")
-    return geouq.run(folder / "arrays.yaml").frames
+    return geouq.run(folder / "arrays.yaml", Options(out=folder / "out")).frames
 
 
 @pytest.fixture(scope="module")

@@ -89,6 +89,12 @@ def test_an_area_above_a_threshold_is_named_with_it():
     assert (sheet.rows[1][5].text.strip(), sheet.rows[1][6].text) == ("120", "ha")
 
 
+def test_an_area_of_a_class_is_named_with_it():
+    own = AREA | {"class": "forest", "mean": 0.25, "units": "1", "total": 120.0, "total_units": "ha"}
+
+    assert [row[0].text for row in areas_sheet(content(areas=[own])).rows] == ["share of forest (P95)"]
+
+
 def test_intervals_stand_under_mean_and_total():
     own = AREA | {"ci_low": 170.0, "ci_high": 230.0, "ci_level": 0.9, "total_low": 1.6e10, "total_high": 2.2e10}
 
