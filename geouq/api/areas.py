@@ -182,15 +182,19 @@ def _regions(regions: Any) -> Iterator[tuple[str, Any]]:
     if regions is None:
         return
     if isinstance(regions, Mapping):
-        for name, mask in regions.items():
-            if not isinstance(name, str) or name in ("", ALL):
-                raise DataError(f"regions: {name!r} cannot name a region; give text other than {ALL!r}")
-            yield name, mask
+        yield from ((_checked(name), mask) for name, mask in regions.items())
         return
     labels = regions if is_xarray(regions) else np.ma.filled(np.ma.asarray(regions), 0)
     for label in np.unique(np.asarray(labels)).tolist():
         if label and label == label:  # noqa: PLR0124  is it NaN
-            yield f"{label:g}" if isinstance(label, float) else str(label), labels == label
+            yield _checked(f"{label:g}" if isinstance(label, float) else str(label)), labels == label
+
+
+def _checked(name: Any) -> str:
+    """Return the name of a region; raise DataError for what cannot be one."""
+    if not isinstance(name, str) or name in ("", ALL):
+        raise DataError(f"regions: {name!r} cannot name a region; give text other than {ALL!r}")
+    return name
 
 
 def _on_map(mask: Any, truth: Any, dim: Dim, maps: Maps) -> Mask:

@@ -6,7 +6,7 @@ from affine import Affine
 from rasterio.crs import CRS
 from scipy.stats import norm
 
-from geouq import summarize_arrays
+from geouq import classes, summarize_arrays
 from geouq.aggregates.cells import APART, area_cells, cell_side, common_frame, positions
 from geouq.aggregates.shares import Share
 from geouq.core.errors import SummaryError
@@ -86,6 +86,23 @@ def test_the_sums_of_a_cell_above_a_threshold_are_those_of_its_pixels(weights):
         each = values.reshape(4, 16, 6, 16).sum((1, 3)).ravel()
         np.testing.assert_allclose(getattr(cells, name), each, rtol=1e-11, err_msg=name)
     assert found.whole["exceedance_0"].sums[1] == pytest.approx(found.whole.moments.weight * (a * (truth > 9)).mean())
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_the_sums_of_a_class_are_those_of_its_pixels(weighted):
+    rng = np.random.default_rng(5)
+    probabilities = rng.dirichlet((0.5, 1.0, 3.0), size=5000).T
+    truth = rng.integers(0, 3, 5000)
+    weights = rng.uniform(0.5, 2, 5000) if weighted else None
+    found = classes.summarize(probabilities, truth.astype(float), weights=weights)
+
+    a = np.ones(5000) if weights is None else weights
+    for place, p in enumerate(probabilities):
+        is_there = truth == place
+        spread = p * (1 - p)
+        expected = [np.sum(a * own) for own in (p, is_there, np.sqrt(spread), spread, (p - is_there) ** 2)]
+        own = Share(f"class {place}", place).sums(found.statistics)
+        np.testing.assert_allclose(own.sums, expected, rtol=1e-12)
 
 
 def test_sums_above_different_thresholds_do_not_add():

@@ -140,6 +140,7 @@ def test_without_a_crs_distances_are_in_the_unit_of_coordinates(found):
     [
         ({"regions": {"west": np.ones((3, 3))}}, DataError, r"shape \(3, 3\); give \(192, 192\)"),
         ({"regions": {"all": LABELS > 0}}, DataError, "'all' cannot name a region"),
+        ({"regions": np.where(LABELS > 0, "all", "")}, DataError, "'all' cannot name a region"),
         ({"regions": {3: LABELS > 0}}, DataError, "3 cannot name a region"),
         ({"level": 90}, ConfigError, "between 0 and 1"),
         ({"level": "90"}, ArgumentError, "level"),
