@@ -108,7 +108,8 @@ def area_cells(places: Sequence[TilePlace], statistics_of: StatisticsOf, share: 
     places : sequence of TilePlace
         Where each tile is.
     statistics_of : callable
-        Returns the numbers of cells of the tile of a number, and their statistics by name: moments and that of `share`.
+        Returns the cells of the tile of a number: their numbers, and their statistics by name. It has the moments, and
+        what `share` needs.
     share : Share, optional
         Then the mean is the probability p of exceeding the threshold or of the class, and the truth is 1 where it does
         and 0 elsewhere. `z` is p - truth, not divided by the std sqrt(p (1 - p)), which may be tiny.

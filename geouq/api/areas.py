@@ -46,7 +46,7 @@ class AreaTables(NamedTuple):
     error_correlation, error_correlogram : DataFrame
         Parameters of the fitted correlation of errors, and the correlation by distance.
     models : dict
-        The fitted correlation as plain values; `mean` is that of the mean, `mean > T` that of the area above T.
+        Parameters of the fitted correlation by name: `mean`, and `mean > T` for the area above T.
     """
 
     areas: pd.DataFrame
@@ -207,6 +207,6 @@ def _on_map(mask: Any, truth: Any, dim: Dim, maps: Maps) -> Mask:
 
 
 def _within(mask: Mask, maps: Maps) -> Maps:
-    """Return the maps with the truth of one region alone."""
+    """Return the maps with the truth missing outside of a mask."""
     truth = maps.layers["truth"]
     return replace(maps, layers=maps.layers | {"truth": np.where(mask, truth, truth.dtype.type(np.nan))})

@@ -1,4 +1,4 @@
-"""A run of a forecast of classes gives the area of each class, which is that of the pixels."""
+"""A run of class forecasts gives the area of each class: the sum of the probabilities of its pixels."""
 
 import json
 
