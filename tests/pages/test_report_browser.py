@@ -1276,6 +1276,15 @@ def drawn_on_the_map(browser, folder, name="index.html"):
     return drawn["texts"], drawn["dashes"]
 
 
+def test_coordinates_of_a_flat_map_do_not_lie_on_each_other(browser, tmp_path):
+    write_report(large_content(tiles=40, regions=1), tmp_path)
+    texts, _ = drawn_on_the_map(browser, tmp_path)
+
+    left = sorted(y for _, x, y in texts if x == 4)
+    assert left
+    assert (np.diff(left) >= 16).all()
+
+
 @pytest.mark.parametrize(("own", "count"), [((0, 1, 2), 1), ((0, 1, 3), 2), ((0, 2, 4), 3)])
 def test_each_separate_part_of_a_region_has_its_name(browser, tmp_path, own, count):
     given = large_content(tiles=5, regions=1)

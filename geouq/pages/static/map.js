@@ -196,13 +196,14 @@ geouq.map = (async () => {
     if (!ground || layout.where && !layout.cut || ground.step[1] || ground.step[2]) return;
     if (hasCuts) { drawEdges(ground); return; }
     const [wide, , , high] = ground.step, [tile] = tiles, x0 = ground.x[tile] - (layout.lefts[tile] - map.left) * wide, y0 = ground.y[tile] - (layout.tops[tile] - map.top) * high;
-    const marks = ticks(x0, x0 + map.width * wide), apart = marks.length > 1 ? Math.abs((marks[1] - marks[0]) / wide) * view.scale : Infinity;
+    /** Some of the coordinates along an axis, at least so many pixels of the screen apart. */
+    const spaced = (marks, step, least) => marks.filter((_, k) => k % Math.ceil(least / (Math.abs((marks[1] - marks[0]) / step) * view.scale) || 1) === 0);
     context.font = FONT;
-    for (const tick of marks.filter((_, k) => k % Math.ceil(74 / apart) === 0)) {
+    for (const tick of spaced(ticks(x0, x0 + map.width * wide), wide, 74)) {
       const text = people6(tick), x = across((tick - x0) / wide);
       if (x + context.measureText(text).width / 2 <= view.wide) written(text, x, view.high - 6, "center");
     }
-    for (const tick of ticks(y0, y0 + map.height * high)) written(people6(tick), 4, down((tick - y0) / high) + 4);
+    for (const tick of spaced(ticks(y0, y0 + map.height * high), high, 16)) written(people6(tick), 4, down((tick - y0) / high) + 4);
   }
   /** Lines of both axes, broken by two strokes where a strip is cut out, and a dashed line across the map at each cut. */
   function drawCuts() {
