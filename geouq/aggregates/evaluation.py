@@ -17,7 +17,7 @@ from geouq.aggregates.members import MemberCells, MemberMeans, member_scales
 from geouq.aggregates.parameters import Parameter, parameters_of
 from geouq.aggregates.scales import ScaleNumber, numbers_of_scale
 from geouq.aggregates.shares import FORM, Share, shares_of
-from geouq.metrics.aggregate_names import has_members
+from geouq.metrics.aggregate_names import members_in
 from geouq.runs.store import Part
 from geouq.summary import TilePlace
 from geouq.summary.form import GAUSSIAN, Form
@@ -157,7 +157,7 @@ def aggregates_of(areas: Areas, settings: AggregateSettings, variable: str) -> A
     regions = dict(_regions(areas, cells, variable))
     known = None if correlation is None else KnownCorrelation.of(correlation)
     means = {name: area_mean(own, known, settings.level, side) for name, own in regions.items() if len(own)}
-    members = member_scales(*areas.members(variable), areas.places) if has_members(settings.form) else {}
+    members = member_scales(*areas.members(variable), areas.places) if members_in(settings.form) else {}
     if correlation is None:
         return Aggregates(None, None, (), {}, means, shares, members)
     numbers = partial(numbers_of_scale, levels=settings.levels, interval=settings.interval)

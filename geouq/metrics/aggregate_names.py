@@ -29,9 +29,10 @@ def coverage_name(model: str, level: float) -> str:
     return f"{PREFIX}coverage_{model}_{100 * level:g}"
 
 
-def has_members(form: Form) -> bool:
-    """Return whether forecasts are members without variances, whose errors are summed."""
-    return form.fields.get(MEMBER_ERRORS, (0,)) > (0,)
+def members_in(form: Form) -> int:
+    """Return the number of members without variances, whose errors are summed; 0 for other forecasts."""
+    (count,) = form.fields.get(MEMBER_ERRORS, (0,))
+    return count
 
 
 def aggregate_names(levels: Iterable[float], form: Form = GAUSSIAN) -> list[str]:
@@ -40,5 +41,5 @@ def aggregate_names(levels: Iterable[float], form: Form = GAUSSIAN) -> list[str]
     return [
         *(name for model in MODELS for name in (zms_name(model), *(coverage_name(model, level) for level in kept))),
         FACTOR,
-        *([SPREAD_SKILL] if has_members(form) else []),
+        *([SPREAD_SKILL] if members_in(form) else []),
     ]

@@ -32,7 +32,8 @@ class ReportContent:
     the resolved configuration. cells : sums of the cells of all tiles, None without pixels. recalibrated : results of a
     recalibration of this run, None without one. input_warnings : shown above the verdicts. curves : of the diagrams.
     outlines : of regions that are polygons. looks : small pictures of the maps of pixels. areas, aggregates,
-    error_correlogram : rows of these tables, empty without means of areas.
+    error_correlogram : rows of these tables, empty without means of areas. members : number of members without
+    variances, 0 for other forecasts.
     """
 
     name: str
@@ -64,6 +65,7 @@ class ReportContent:
     areas: Sequence[Row] = ()
     aggregates: Sequence[Row] = ()
     error_correlogram: Sequence[Row] = ()
+    members: int = 0
 
     @cached_property
     def metric_names(self) -> frozenset[str]:

@@ -5,7 +5,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from geouq.aggregates.area import half_width
 from geouq.config import Variable
+from geouq.core.gaussian import quantile
 from geouq.core.wording import digits_from, for_people, true_minus, with_interval
 from geouq.inference import TOO_FEW
 from geouq.metrics import deviation, heading_at, named
@@ -19,6 +21,8 @@ FEW_LINES = 3  # that fit on the screen of a phone above the scorecard
 MOST_NAMES = 3
 NARROW_INTERVAL = 0.02  # of a coverage: narrower ones have one digit after the point
 NOTHING = "Nothing was evaluated: no variable has a valid pixel."
+FEWEST_MEMBERS = 3  # whose z have no variance
+CLEAR_SCATTER = 1.05  # of the errors of a perfect ensemble, from which it is named
 FEW_CELLS = "too few independent cells to test"
 
 
@@ -36,7 +40,7 @@ class Headline:
     """A sentence that answers, a line for each variable (the worst first), and the worst region.
 
     more : number of variables that are left out. first : variable on which a map opens. limits : what the numbers in
-    parentheses are. why : reasons of the verdicts in the lines, in words.
+    parentheses are. why : reasons of the verdicts in the lines, in words, and what few members of an ensemble explain.
     """
 
     tone: Tone
@@ -238,6 +242,27 @@ def reasons(verdicts: Mapping[str, Verdict]) -> str:
         groups.setdefault(_reason(one), []).append(name)
     groups.pop("", None)
     return " ".join(f"{listed(names)}: {reason}." for reason, names in groups.items())
+
+
+def of_few_members(members: int) -> str:
+    """Return what an ensemble scores whose members and truth are drawn from one normal distribution; empty if near 1.
+
+    The variance of K members is that of a sample: (truth - mean) / std times sqrt((K - 1) / (K + 1)) has Student's
+    distribution with K - 1 degrees of freedom, so that z has the variance (K + 1) / (K - 3).
+
+    >>> of_few_members(9)
+    'Even a perfect ensemble of 9 members has 90 % intervals that cover 82 %, and errors that scatter 1.29 times as much.'
+    >>> of_few_members(100)
+    ''
+    """
+    if members <= FEWEST_MEMBERS or (scatter := math.sqrt((members + 1) / (members - 3))) < CLEAR_SCATTER:
+        return ""
+    half, low, high = quantile(0.95) * math.sqrt((members - 1) / (members + 1)), 0.0, 1.0
+    for _ in range(30):
+        middle = (low + high) / 2
+        low, high = (middle, high) if half_width(middle, members - 1) < half else (low, middle)
+    numbers = f"90 % intervals that cover {100 * low:.0f} %, and errors that scatter {scatter:.2f} times as much"
+    return f"Even a perfect ensemble of {members} members has {numbers}."
 
 
 def _reason(verdict: Verdict) -> str:

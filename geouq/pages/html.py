@@ -17,7 +17,7 @@ from geouq.core.wording import counted, for_people, minus_in_text, true_minus
 from geouq.pages.areas import area_diagrams, area_sentences, areas_sheet
 from geouq.pages.content import ReportContent
 from geouq.pages.explorer import region_scripts
-from geouq.pages.headline import headline, headline_of_region, severity
+from geouq.pages.headline import Headline, headline, headline_of_region, of_few_members, severity
 from geouq.pages.marks import MARKS
 from geouq.pages.multiples import MOST_VARIABLES, multiples, of_region
 from geouq.pages.numbers import (
@@ -135,13 +135,17 @@ class _Report:
             yield from self.content.cells.files()
             yield from region_scripts(self.content)
 
+    def _explained(self, answer: Headline) -> Headline:
+        """Return the answer with what few members of an ensemble explain of it."""
+        return replace(answer, why=" ".join(filter(None, (answer.why, of_few_members(self.content.members)))))
+
     def index(self) -> str:
         """Return the first page."""
         return _rendered(
             "index.html.j2",
             self.content,
             sheets=self.sheets,
-            headline=headline(self.content.variables, self.content.verdicts),
+            headline=self._explained(headline(self.content.variables, self.content.verdicts)),
             card=self.card,
             card_rows=rows_inline(self.card),
             card_parts=len(self._card_files),
@@ -176,7 +180,7 @@ class _Report:
             region=region,
             neighbours=[names[k] if 0 <= k < len(names) else "" for k in (number - 1, number + 1)],
             links=self._links,
-            headline=headline_of_region(self.content.variables, region, self.content.verdicts),
+            headline=self._explained(headline_of_region(self.content.variables, region, self.content.verdicts)),
             multiples=of_region(self._worst_first(region), region, self.content.curves),
             numbers=replace(
                 regions_sheet(self.content, self.numbers, self.content.verdicts, [Cell(region)]), name="region"

@@ -20,6 +20,7 @@ from geouq.maps.geotiff import source_date_epoch
 from geouq.maps.pipeline import Evaluated as OfMaps
 from geouq.maps.pipeline import write_maps
 from geouq.metrics import MetricOptions, group_edges, group_places, unit_of_groups
+from geouq.metrics.aggregate_names import members_in
 from geouq.metrics.predicted_std import StdDistribution, std_distributions
 from geouq.numbers.gates import save_gates
 from geouq.numbers.run_metrics import Numbers, forecast_samples_of, preferred_scheme
@@ -276,6 +277,7 @@ def _content_of_pages(
         areas=tables["areas"].rows if "areas" in tables else (),
         aggregates=tables["aggregates"].rows if "aggregates" in tables else (),
         error_correlogram=tables["error_correlogram"].rows if "error_correlogram" in tables else (),
+        members=members_in(evaluated.summaries.form()),
         config=resolved(experiment),
         inputs=inputs_in_words(record.inputs, record.polygons),
         provenance={"date": _date_of(record)}

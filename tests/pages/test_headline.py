@@ -1,8 +1,10 @@
 """The answer at the top: worst first, the effect in words, and never praise for lack of evidence."""
 
 import math
+import re
 from dataclasses import replace
 
+import numpy as np
 import pytest
 
 from geouq.config import Variable
@@ -14,6 +16,7 @@ from geouq.pages.headline import (
     headline,
     headline_of_region,
     listed,
+    of_few_members,
     reasons,
     shifted,
 )
@@ -380,3 +383,21 @@ def test_a_region_that_has_the_pixels_of_another_is_not_named_again():
     found = answer({"AGB": verdict(), "Clay": verdict()}, regions).sentence
 
     assert found == "Not trustworthy in NORTH, where AGB and Clay are miscalibrated."
+
+
+@pytest.mark.parametrize("members", [9, 15, 40])
+def test_what_few_members_explain_is_what_a_perfect_ensemble_scores(members):
+    rng = np.random.default_rng(members)
+    drawn, truth = rng.normal(size=(members, 200_000)), rng.normal(size=200_000)
+    z = (truth - drawn.mean(axis=0)) / drawn.std(axis=0)
+
+    covered, scatter = re.search(
+        r"cover (\d+) %, and errors that scatter ([\d.]+) times", of_few_members(members)
+    ).groups()
+    assert float(covered) == pytest.approx(100 * np.mean(np.abs(z) <= 1.6448536), abs=0.8)
+    assert float(scatter) == pytest.approx(z.std(), rel=0.02)
+
+
+@pytest.mark.parametrize("members", [0, 2, 3, 60])
+def test_nothing_is_said_of_many_members_or_of_other_forecasts(members):
+    assert of_few_members(members) == ""
