@@ -14,6 +14,7 @@ from geouq.aggregates.members import MemberMeans
 from geouq.aggregates.shares import MEAN, Share
 from geouq.config import Variable
 from geouq.core.atomic import write_text
+from geouq.metrics.aggregate_names import RMSE
 from geouq.tables.columns import COLUMNS
 from geouq.tables.rows import Row, Table, by_model
 
@@ -39,7 +40,7 @@ def tables_of_aggregates(
     rows: dict[str, list[Row]] = {name: [] for name in TABLES}
     for variable in variables:
         if (own := aggregates.get(variable.name)) is not None:
-            rows["aggregates"] += scale_rows(own, variable.name, level)
+            rows["aggregates"] += scale_rows(own, variable, level)
             rows["member_ranks"] += _rank_rows(own, variable.name)
             for share, each in own.by_share():
                 of = {"variable": variable.name, **(MEAN if share is None else share.columns)}
@@ -84,13 +85,14 @@ def _total(mean: AreaMean, area: float, units: str) -> Row:
     return {name: _known(value * area) for name, value in total.items()} | {"total_units": units}
 
 
-def scale_rows(aggregates: Aggregates, variable: str, level: float) -> list[Row]:
+def scale_rows(aggregates: Aggregates, variable: Variable, level: float) -> list[Row]:
     """Return the rows of aggregates.csv of a variable."""
     of_members = {key: (own, [own.spread_skill(level)]) for key, own in aggregates.members.items()}
     return [
         {
-            **_size(variable, key, areas),
+            **_size(variable.name, key, areas),
             "metric": number.metric,
+            "units": (variable.units or "1") if number.metric == RMSE else "1",
             "value": _known(number.value),
             **_interval(number.low, number.high, level, number.reason or JACKKNIFE),
         }

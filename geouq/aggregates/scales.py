@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from geouq.aggregates.area import half_width
 from geouq.aggregates.blocks import BlockMeans
 from geouq.core.gaussian import quantile
-from geouq.metrics.aggregate_names import FACTOR, MODELS, coverage_name, zms_name
+from geouq.metrics.aggregate_names import FACTOR, MODELS, RMSE, coverage_name, zms_name
 
 Floats = NDArray[np.float64]
 FEWEST_BLOCKS = 10
@@ -23,7 +23,7 @@ class ScaleNumber:
     Parameters
     ----------
     metric : str
-        `aggregate_zms_<model>`, `aggregate_coverage_<model>_<level>` or `aggregate_factor`.
+        `aggregate_zms_<model>`, `aggregate_coverage_<model>_<level>`, `aggregate_factor` or `aggregate_rmse`.
     value, low, high : float
         The number and its interval; NaN if there is none.
     reason : str
@@ -38,7 +38,7 @@ class ScaleNumber:
 
 
 def numbers_of_scale(blocks: BlockMeans, levels: Sequence[float], interval: float) -> list[ScaleNumber]:
-    """Return mean z^2, coverage and factor of the means of areas, with intervals by a jackknife of folds.
+    """Return mean z^2, coverage, factor and RMSE of the means of areas, with intervals by a jackknife of folds.
 
     Parameters
     ----------
@@ -58,13 +58,15 @@ def numbers_of_scale(blocks: BlockMeans, levels: Sequence[float], interval: floa
         }
         fold = blocks.fold[known]
         found += [_number(name, own[known].astype(np.float64), fold, interval) for name, own in values.items()]
-    return [*found, _factor(next(own for own in found if own.metric == zms_name("fitted")))]
+    factor = _root(FACTOR, next(own for own in found if own.metric == zms_name("fitted")))  # makes the mean z^2 one
+    known = np.isfinite(blocks.error)
+    return [*found, factor, _root(RMSE, _number("", blocks.error[known] ** 2, blocks.fold[known], interval))]
 
 
-def _factor(zms: ScaleNumber) -> ScaleNumber:
-    """Return the factor of the std that makes the mean z^2 one."""
-    value, low, high = np.sqrt([zms.value, zms.low, zms.high]).tolist()
-    return ScaleNumber(FACTOR, value, low, high, zms.reason)
+def _root(name: str, square: ScaleNumber) -> ScaleNumber:
+    """Return the root of a number."""
+    value, low, high = np.sqrt([square.value, square.low, square.high]).tolist()
+    return ScaleNumber(name, value, low, high, square.reason)
 
 
 def _number(name: str, values: Floats, fold: NDArray[np.int64], interval: float) -> ScaleNumber:

@@ -8,6 +8,7 @@ PREFIX = "aggregate_"
 MODELS = ("independent", "fitted", "full", "calibrated")
 MEMBER_ERRORS = "member_errors"  # which sums of a form
 SPREAD_SKILL = f"{PREFIX}spread_skill"  # of members without variances
+RMSE = f"{PREFIX}rmse"  # of means
 FACTOR = f"{PREFIX}factor"  # by which the std of means with the fitted correlation is to be multiplied
 
 
@@ -41,5 +42,6 @@ def aggregate_names(levels: Iterable[float], form: Form = GAUSSIAN) -> list[str]
     return [
         *(name for model in MODELS for name in (zms_name(model), *(coverage_name(model, level) for level in kept))),
         FACTOR,
+        RMSE,
         *([SPREAD_SKILL] if members_in(form) else []),
     ]

@@ -62,6 +62,7 @@ def area_changes(
     if wanted == "none":
         return None
     settings = AggregateSettings(opened.experiment.levels, wanted.level, opened.experiment.intervals.level)
+    variables = {variable.name: variable for variable in opened.record.variables}
     rows, after, notes = list[Row](), dict[str, Aggregates](), list[str]()
     for name, own in recalibrators.items():
         if any(isinstance(one, Conformal) for one in singles_of(own.correction)):
@@ -72,10 +73,10 @@ def area_changes(
             after[name] = aggregates_of(_areas(opened, judged), settings, keys[0].label)
             common = {"method": keys[0].method, "judged": keys[0].judge}
             for when, found in ((BEFORE, before), (AFTER, after[name])):
-                rows += [row | common | {"when": when} for row in scale_rows(found, name, settings.interval)]
+                rows += [row | common | {"when": when} for row in scale_rows(found, variables[name], settings.interval)]
             notes += _sentence(name, rows)
-    columns, variables = RECALIBRATED_AGGREGATES.columns, opened.record.variables
-    return AreaChanges(by_model(Table(columns, tuple(rows)), variables, ""), after, tuple(notes))
+    table = Table(RECALIBRATED_AGGREGATES.columns, tuple(rows))
+    return AreaChanges(by_model(table, opened.record.variables, ""), after, tuple(notes))
 
 
 def write_area_changes(changes: AreaChanges | None, opened: Opened, out: Path) -> list[Path]:

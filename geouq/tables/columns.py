@@ -190,7 +190,7 @@ TABLES: Mapping[str, TableRecord] = {
     "aggregates": TableRecord(
         "tables/aggregates.csv",
         "Calibration of means by the size of the area, under each model of the correlation of errors.",
-        ("variable", "model", "kind", "side_cells", "side_metres", "n_areas", "metric", "value", *_INTERVAL),
+        ("variable", "model", "kind", "side_cells", "side_metres", "n_areas", "metric", "units", "value", *_INTERVAL),
     ),
     "error_correlation": TableRecord(
         "tables/error_correlation.csv",
@@ -256,7 +256,7 @@ RECALIBRATED_AGGREGATES = TableRecord(
     "From `geouq recalibrate`: calibration of means by the size of the area, before and after the chosen correction.",
     (
         *("variable", "model", "method", "judged", "when", "kind", "side_cells", "side_metres", "n_areas"),
-        *("metric", "value", *_INTERVAL),
+        *("metric", "units", "value", *_INTERVAL),
     ),
 )
 COMPARISON = TableRecord(

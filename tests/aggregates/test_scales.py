@@ -60,6 +60,21 @@ def test_intervals_of_these_numbers_hold_what_is_true():
         assert np.mean(held) >= 0.85
 
 
+def test_the_rmse_of_means_is_that_of_their_errors_and_scales_with_the_unit():
+    errors = np.random.default_rng(0).normal(0.3, 1, 60)
+    one, fold = np.ones(60), np.repeat(np.arange(6), 10)
+
+    found, tenfold = (
+        numbers_of_scale(BlockMeans(scale * errors, one, one, one, one, one, fold), (0.9,), 0.95)[-1]
+        for scale in (1, 10)
+    )
+
+    assert found.metric == "aggregate_rmse"
+    assert found.value == pytest.approx(np.sqrt(np.mean(errors**2)))
+    assert found.low < found.value < found.high
+    assert [tenfold.low, tenfold.high] == pytest.approx([10 * found.low, 10 * found.high])
+
+
 @pytest.mark.parametrize("share", [0.0, 1.0])
 def test_areas_that_all_agree_leave_the_share_uncertain(share):
     one, error = np.ones(20), np.full(20, 0.1 if share else 9.0)
