@@ -23,6 +23,7 @@ from geouq.pipeline.data import DEFAULTS, Job, Options
 from geouq.pipeline.prepare import prepare, working
 from geouq.pipeline.stages import Inspected, Swept
 from geouq.pipeline.sweep import save, sweep
+from geouq.rasters.ground import notes_of_pixel_sizes
 from geouq.runs.progress import Reporter
 from geouq.runs.store import SavedFiles, unidentified
 from geouq.summary.form import GAUSSIAN
@@ -123,7 +124,11 @@ def aggregate(
     write_csv(table, folder / "tables" / "areas.csv")
     unknown = [name for name in _above_thresholds(job.tiles[0].variables) if known and name not in known]
     said = ((NO_CORRELATION, missing), (NO_CORRELATION_ABOVE, unknown))
-    notes = tuple(text.format(", ".join(names)) for text, names in said if names)
+    weighted, grids = predictions.data.weights is not None, [tile.grid for tile in job.tiles]
+    notes = (
+        *(text.format(", ".join(names)) for text, names in said if names),
+        *notes_of_pixel_sizes(grids, weighted=weighted),
+    )
     return AreaTotals(folder, table, notes, swept.record.failures)
 
 

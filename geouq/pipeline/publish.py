@@ -42,6 +42,7 @@ from geouq.pipeline.figures import FigurePaths, begin_figures, finish_figures
 from geouq.pipeline.results import Results, log_results, write_outcome
 from geouq.pipeline.stac_item import NAME, write_item
 from geouq.pipeline.stages import Evaluated, Swept
+from geouq.rasters.ground import notes_of_pixel_sizes
 from geouq.runs.provenance import RunRecord, inputs_in_words, resolved
 from geouq.runs.verification import save_checksums
 from geouq.summary import ClassCoverage, Summary
@@ -91,7 +92,8 @@ def _results_of(evaluated: Evaluated, undrawn: Sequence[str]) -> Results:
     swept, numbers = evaluated.swept, evaluated.numbers
     input_warnings = _input_warnings(swept.record, numbers)
     distributions = distributions_of(swept.record.variables)
-    notes = (*swept.record.alignments, *distributions, *_notes(swept.experiment, numbers), *undrawn)
+    sizes = _notes_of_pixel_sizes(evaluated)
+    notes = (*swept.record.alignments, *distributions, *_notes(swept.experiment, numbers), *sizes, *undrawn)
     warnings = (*input_warnings, *notes)
     return Results(
         swept.folder, swept.record, numbers.tables, numbers.verdicts, evaluated.gates, warnings,
@@ -129,6 +131,15 @@ def _notes(experiment: Experiment, numbers: Numbers) -> list[str]:
         f"{numbers.unshown} regions from polygons and classes stand in the tables; pages and figures are of the others"
     )
     return [*heavy, *without_pixels, *([in_tables] if numbers.unshown else [])]
+
+
+def _notes_of_pixel_sizes(evaluated: Evaluated) -> list[str]:
+    """Return the notes on pixels of different sizes, where there are means of areas."""
+    with isolated("notes", "sizes of pixels"):
+        if evaluated.aggregates:
+            grids = [place.grid for place in evaluated.swept.summaries.places()]
+            return notes_of_pixel_sizes(grids, weighted=evaluated.swept.experiment.data.weights is not None)
+    return []
 
 
 def write_tables(evaluated: Evaluated) -> list[Path]:
