@@ -247,8 +247,8 @@ def reasons(verdicts: Mapping[str, Verdict]) -> str:
 def of_few_members(members: int) -> str:
     """Return what an ensemble scores whose members and truth are drawn from one normal distribution; empty if near 1.
 
-    The variance of K members is that of a sample: (truth - mean) / std times sqrt((K - 1) / (K + 1)) has Student's
-    distribution with K - 1 degrees of freedom, so that z has the variance (K + 1) / (K - 3).
+    The variance of K members is a sample variance. So z times sqrt((K - 1) / (K + 1)) has Student's distribution with
+    K - 1 degrees of freedom, and the variance of z is (K + 1) / (K - 3).
 
     >>> of_few_members(9).removeprefix("Even a perfect ensemble of ")
     '9 members has 90 % intervals that cover 82 %, and errors that scatter 1.29 times as much.'
