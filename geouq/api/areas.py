@@ -22,6 +22,7 @@ from geouq.config.regions import ALL
 from geouq.core.errors import DataError
 from geouq.inference import DEFAULTS
 from geouq.metrics import MetricOptions
+from geouq.rasters.ground import notes_of_pixel_sizes
 from geouq.runs.store import Part
 from geouq.summary import CellSummaries, TilePlace
 from geouq.summary.statistic import Statistic
@@ -47,6 +48,8 @@ class AreaTables(NamedTuple):
         Parameters of the fitted correlation of errors, and the correlation by distance.
     models : dict
         Parameters of the fitted correlation by name: `mean`, and `mean > T` for the area above T.
+    notes : tuple of str
+        What makes areas and totals wrong: pixels that differ in area on the ground, and have no weights.
     """
 
     areas: pd.DataFrame
@@ -54,6 +57,7 @@ class AreaTables(NamedTuple):
     error_correlation: pd.DataFrame
     error_correlogram: pd.DataFrame
     models: dict[str, Any]
+    notes: tuple[str, ...]
 
 
 def evaluate_areas(
@@ -130,7 +134,8 @@ def evaluate_areas(
     if not maps.grid.crs:
         frames["error_correlation"] = frames["error_correlation"].replace({"units": {"m": COORDINATES}})
         models = {name: model | {"distance": COORDINATES} for name, model in models.items()}
-    return AreaTables(**frames, models=models)
+    notes = notes_of_pixel_sizes([maps.grid], weighted=weights is not None)
+    return AreaTables(**frames, models=models, notes=tuple(notes))
 
 
 @dataclass(frozen=True)

@@ -43,7 +43,9 @@ def notes_of_pixel_sizes(grids: Sequence[Grid], *, weighted: bool) -> list[str]:
     notes, ratio = [], np.nanmax(areas) / np.nanmin(areas)
     if ratio > CLEAR and not weighted:
         remedy = (
-            "bring the rasters to an equal-area CRS" if np.isfinite(on_map).any() else "give `weights: area` in data"
+            "bring the rasters to an equal-area CRS"
+            if np.isfinite(on_map).any()
+            else "weight each by its area (`weights: area` in data)"
         )
         notes.append(
             f"pixels differ in area on the ground by a factor of {ratio:.3g} and count alike, also in means and totals "

@@ -135,6 +135,17 @@ def test_without_a_crs_distances_are_in_the_unit_of_coordinates(found):
     assert found.error_correlation.set_index("parameter").units["range_1"].tolist() == ["m", "m"]
 
 
+def test_pixels_of_degrees_without_weights_have_a_note(stack, found):
+    degrees = stack.assign_coords(y=60 - 0.1 * np.arange(SIDE), x=0.1 * np.arange(SIDE))
+    alike = degrees.geouq.evaluate_areas(crs="EPSG:4326", cell_size=CELL)
+    weights = np.cos(np.radians(degrees.y)).broadcast_like(degrees["mean"])
+    weighted = degrees.geouq.evaluate_areas(crs="EPSG:4326", cell_size=CELL, weights=weights)
+
+    assert len(alike.notes) == 1
+    assert alike.notes[0].startswith("pixels differ in area on the ground by a factor of 1.5")
+    assert weighted.notes == found.notes == ()
+
+
 @pytest.mark.parametrize(
     ("options", "error", "message"),
     [

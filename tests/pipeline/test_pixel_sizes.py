@@ -35,7 +35,7 @@ def test_pixels_of_degrees_without_weights_have_a_note(geouq, written, command):
 
     assert done.exit_code == 0, done.output
     assert NOTE in done.stderr
-    assert "give `weights: area` in data" in done.stderr
+    assert "weight each by its area (`weights: area` in data)" in done.stderr
 
 
 @pytest.mark.parametrize(("more", "end"), [(", weights: area", ""), ("", "aggregates: none\n")])

@@ -61,7 +61,7 @@ def test_degrees_without_weights_are_named_with_the_remedy():
     (note,) = notes_of_pixel_sizes([DEGREES], weighted=False)
 
     assert note.startswith("pixels differ in area on the ground by a factor of 1.46 and count alike")
-    assert note.endswith("give `weights: area` in data")
+    assert note.endswith("weight each by its area (`weights: area` in data)")
     assert notes_of_pixel_sizes([DEGREES], weighted=True) == []
 
 
