@@ -10,6 +10,7 @@ from landscape import NORTH_UP, write_tiles
 import geouq
 from geouq.api.position import maps_of
 from geouq.core.errors import ConfigError, DataError
+from geouq.pipeline.data import Options
 
 TEXT = "output: {maps: none, figures: none, pages: none}\nintervals: {resamples: 200}\n"
 ARRAYS = forecast(0, 128, 8.0)
@@ -25,7 +26,7 @@ def evaluated(tmp_path_factory):
     found = geouq.intervals(
         stack["mean"], stack["variance"], stack["truth"], dim=("y", "x"), settings={"resamples": 200}, tile="a1"
     )
-    return geouq.run(config), found, stack
+    return geouq.run(config, Options(out=folder / "out")), found, stack
 
 
 def test_numbers_and_limits_are_those_of_a_run(evaluated):
