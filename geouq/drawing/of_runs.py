@@ -215,7 +215,9 @@ def scales(case: Case) -> Figure | None:
     return scales_figure(case.rows("aggregates"), title=case.title_of_variable, width=case.width)
 
 
-@figure(needs="error_correlation is of the whole, and needs cells with a known size", weighted=False)
+@figure(
+    needs="error_correlation is of the whole, and needs means of a variable and cells with a known size", weighted=False
+)
 def error_correlation(case: Case) -> Figure | None:
     """Correlation of errors.
 

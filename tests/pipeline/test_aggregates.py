@@ -94,7 +94,9 @@ def test_the_area_above_a_threshold_is_that_of_the_pixels(ran):
 def test_there_is_no_interval_above_a_threshold_that_hardly_a_pixel_reaches(ran):
     rows = [row for row in table(ran(thresholds="[1000]"), "areas") if row["threshold"]]
 
-    assert {row["ci_method"] for row in rows} == {"too few pixels that may lie on either side of the threshold"}
+    assert {row["ci_method"] for row in rows} == {
+        "too few pixels of which it is uncertain whether they belong to the area"
+    }
     assert all(row["ci_low"] == "" and float(row["mean"]) < 1e-6 for row in rows)
 
 
