@@ -1,6 +1,7 @@
 """Means and totals of areas: how errors of pixels are correlated, and what follows for the mean of many."""
 
 from geouq.aggregates.correlation import CorrelationModel
+from geouq.aggregates.differences import ScaleDifference, differences_of_scale
 from geouq.aggregates.evaluation import (
     Aggregates,
     AggregateSettings,
@@ -30,10 +31,12 @@ __all__ = [
     "Areas",
     "CorrelationModel",
     "KnownCorrelation",
+    "ScaleDifference",
     "Share",
     "aggregates_of",
     "area_rows",
     "correlation_name",
+    "differences_of_scale",
     "has_areas",
     "means_of_areas",
     "models_as_json",

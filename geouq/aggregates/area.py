@@ -1,5 +1,6 @@
 """The error of the mean of an area: its variance under a model of correlation, and an interval that holds."""
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -166,6 +167,16 @@ def half_width(level: float, freedom: float) -> float:
     if freedom > 1e6:
         return half
     return _half_width(half, 1 - level, float(freedom))
+
+
+def beyond(away: float, freedom: float) -> float:
+    """Return the probability of a deviation of Student's distribution that is larger in size: the inverse.
+
+    >>> round(beyond(1.8125, 10.0), 4)
+    0.1
+    """
+    factor = (8 * freedom + 1) / (8 * freedom + 3)
+    return math.erfc(factor * math.sqrt(freedom * math.log1p(away**2 / freedom) / 2))
 
 
 @compiled_for("f8, f8, f8")

@@ -17,6 +17,7 @@ from geouq.summary import TilePlace
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 ENOUGH = 0.5  # of the pixels of a block must be valid
+OF_A_TILE = 1 << 32  # numbers for the blocks of each tile
 GRIDDED = ("n", "weight", "error", "std", "variance", "area")
 
 
@@ -36,6 +37,8 @@ class BlockMeans:
         Number of valid pixels times the mean area of a pixel in the area, in square metres.
     fold : int64 (B)
         Fold of the area, on which its model was not fitted.
+    number : int64 (B)
+        Of the area among those of its kind and size: the same for all forecasts of a map.
     """
 
     error: Floats
@@ -45,9 +48,14 @@ class BlockMeans:
     calibrated: Floats
     area: Floats
     fold: Ints
+    number: Ints
 
     def __len__(self) -> int:
         return len(self.error)
+
+    def some(self, chosen: Ints) -> Self:
+        """Return some of the areas."""
+        return type(self)(**{field.name: getattr(self, field.name)[chosen] for field in fields(self)})
 
     @property
     def side(self) -> float:
@@ -98,7 +106,7 @@ def blocks_of_areas(correlation: ErrorCorrelation, areas: Sequence[tuple[AreaCel
     """Return the means of areas of any shape, each with its cells and the folds of the map that these lie in.
 
     The model of an area is fitted to the folds in which it does not lie. Areas that leave fewer than three folds are
-    left out. Each area is a fold of its own.
+    left out. Each area is a fold of its own, whose number is its place in `areas`.
     """
     found = []
     for number, (cells, folds) in enumerate(areas):
@@ -111,12 +119,14 @@ def blocks_of_areas(correlation: ErrorCorrelation, areas: Sequence[tuple[AreaCel
                 (error, pairs.independent, fitted, pairs.full, model.zms * fitted, float(cells.area.sum()), number)
             )
     values = np.array(found, np.float64).reshape(-1, 7).T
-    return BlockMeans(values[0], values[1], values[2], values[3], values[4], values[5], values[6].astype(np.int64))
+    return BlockMeans(
+        values[0], values[1], values[2], values[3], values[4], values[5], *2 * (values[6].astype(np.int64),)
+    )
 
 
 def _none() -> BlockMeans:
     nothing = np.empty(0)
-    return BlockMeans(nothing, nothing, nothing, nothing, nothing, nothing, np.empty(0, np.int64))
+    return BlockMeans(nothing, nothing, nothing, nothing, nothing, nothing, *2 * (np.empty(0, np.int64),))
 
 
 @dataclass(frozen=True)
@@ -159,7 +169,8 @@ def _means(correlation: ErrorCorrelation, chosen: Ints, lattice: _Lattice) -> Bl
     independent, full = sums["variance"][wanted] / weight**2, (sums["std"][wanted] / weight) ** 2
     calibrated = fitted * np.array([model.zms if model else np.nan for model in models])[fold]
     error, area = sums["error"][wanted] / weight, sums["area"][wanted]
-    return BlockMeans(error, independent, fitted, full, calibrated, area, fold)
+    number = cells.tile[0] * OF_A_TILE + top * across + np.flatnonzero(wanted)
+    return BlockMeans(error, independent, fitted, full, calibrated, area, fold, number)
 
 
 def _steps(grid: Grid, row: int, frame: str | None) -> tuple[Floats, Floats]:

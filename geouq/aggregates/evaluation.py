@@ -234,7 +234,8 @@ def _scales(
         if len(found := block_means(correlation, places, side)):
             yield ("block", side), found
     cells = correlation.cells
-    tiles = [(cells.some(cells.tile == own), correlation.fold[cells.tile == own]) for own in np.unique(cells.tile)]
+    in_each = (cells.tile == tile for tile in range(len(places)))
+    tiles = [(cells.some(own), correlation.fold[own]) for own in in_each]
     others = [(own, correlation.folds_of(own)) for name, own in regions.items() if name != "all"]
     for kind, areas in (("tile", tiles), ("region", others)):
         if len(found := blocks_of_areas(correlation, areas)):

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from geouq.aggregates.area import half_width
 from geouq.aggregates.blocks import ENOUGH, sides_of
 from geouq.aggregates.cells import MOMENTS, AreaCells
-from geouq.aggregates.scales import FEWEST_BLOCKS, FEWEST_FOLDS, ScaleNumber
+from geouq.aggregates.scales import FEWEST_BLOCKS, FEWEST_FOLDS, NO_AREA, ScaleNumber
 from geouq.aggregates.shares import FORM
 from geouq.metrics.aggregate_names import MEMBER_ERRORS, SPREAD_SKILL
 from geouq.summary import Moments, TilePlace
@@ -90,7 +90,7 @@ class MemberMeans:
         """
         value, folds = _ratio(self.errors), np.unique(self.fold)
         if not len(self):
-            return ScaleNumber(SPREAD_SKILL, np.nan, np.nan, np.nan, "no area of this size")
+            return ScaleNumber(SPREAD_SKILL, np.nan, np.nan, np.nan, NO_AREA)
         if len(self) < FEWEST_BLOCKS or len(folds) < FEWEST_FOLDS:
             reason = f"{len(self)} areas, in {len(folds)} parts of the map, are too few"
             return ScaleNumber(SPREAD_SKILL, value, np.nan, np.nan, reason)

@@ -14,6 +14,7 @@ from geouq.metrics.aggregate_names import FACTOR, MODELS, RMSE, coverage_name, z
 Floats = NDArray[np.float64]
 FEWEST_BLOCKS = 10
 FEWEST_FOLDS = 3
+NO_AREA = "no area of this size"
 
 
 @dataclass(frozen=True)
@@ -50,17 +51,26 @@ def numbers_of_scale(blocks: BlockMeans, levels: Sequence[float], interval: floa
         Level of the intervals of the numbers.
     """
     found = []
-    for model in MODELS:
-        z_square = blocks.error**2 / getattr(blocks, model)
+    for model, z_square in squared_z(blocks).items():
         known = np.isfinite(z_square)
         values = {zms_name(model): z_square} | {
-            coverage_name(model, level): z_square <= quantile((1 + level) / 2) ** 2 for level in levels
+            coverage_name(model, level): is_covered(z_square, level) for level in levels
         }
         fold = blocks.fold[known]
         found += [_number(name, own[known].astype(np.float64), fold, interval) for name, own in values.items()]
     factor = _root(FACTOR, next(own for own in found if own.metric == zms_name("fitted")))  # makes the mean z^2 one
     known = np.isfinite(blocks.error)
     return [*found, factor, _root(RMSE, _number("", blocks.error[known] ** 2, blocks.fold[known], interval))]
+
+
+def squared_z(blocks: BlockMeans) -> dict[str, Floats]:
+    """Return the squared errors of the means of areas by their variance, under each model of correlation."""
+    return {model: blocks.error**2 / getattr(blocks, model) for model in MODELS}
+
+
+def is_covered(z_square: Floats, level: float) -> NDArray[np.bool_]:
+    """Return whether the interval of a level holds the true mean of each area."""
+    return z_square <= quantile((1 + level) / 2) ** 2
 
 
 def _root(name: str, square: ScaleNumber) -> ScaleNumber:
@@ -72,10 +82,10 @@ def _root(name: str, square: ScaleNumber) -> ScaleNumber:
 def _number(name: str, values: Floats, fold: NDArray[np.int64], interval: float) -> ScaleNumber:
     """Return the mean of some values, with an interval between 0 and, for a coverage, 1."""
     if not len(values):
-        return ScaleNumber(name, np.nan, np.nan, np.nan, "no area of this size")
+        return ScaleNumber(name, np.nan, np.nan, np.nan, NO_AREA)
     mean, folds = float(values.mean()), np.unique(fold)
     if len(values) < FEWEST_BLOCKS or len(folds) < FEWEST_FOLDS:
-        return ScaleNumber(name, mean, np.nan, np.nan, f"{len(values)} areas are too few")
+        return ScaleNumber(name, mean, np.nan, np.nan, too_few(len(values)))
     left_out = np.array([values[fold != own].mean() for own in folds])
     spread = float(np.sqrt((len(folds) - 1) * left_out.var()))
     half = half_width(interval, len(folds) - 1)
@@ -85,6 +95,11 @@ def _number(name: str, values: Floats, fold: NDArray[np.int64], interval: float)
         return ScaleNumber(name, mean, np.nan, np.nan, "all errors are 0")
     factor = float(np.exp(half * spread / mean))
     return ScaleNumber(name, mean, mean / factor, mean * factor)
+
+
+def too_few(areas: int) -> str:
+    """Return why so many areas give no interval."""
+    return f"{areas} areas are too few"
 
 
 def _uncorrelated(share: float, spread: float, areas: int, folds: int) -> float:

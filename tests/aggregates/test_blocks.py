@@ -71,6 +71,22 @@ def test_blocks_with_few_valid_pixels_are_left_out(maps):
     assert len(found) == 23
 
 
+def test_blocks_of_a_map_with_gaps_have_the_numbers_of_the_same_blocks_of_another(maps, correlation):
+    z, std = maps[0].copy(), maps[1]
+    z[: 8 * PIXELS, : 8 * PIXELS] = np.nan
+    z[:, 20 * PIXELS : 24 * PIXELS] = np.nan
+    other = error_correlation(cells_of(z, std, tiles=TILES), SIDE)
+
+    for side in (1, 4, 16):
+        whole, part = (block_means(own, places(), side) for own in (correlation, other))
+
+        assert len(np.unique(whole.number)) == len(whole)
+        _, one, two = np.intersect1d(whole.number, part.number, return_indices=True)
+        assert len(two) == len(part)
+        if side < 16:
+            np.testing.assert_allclose(whole.error[one], part.error[two], rtol=1e-9)
+
+
 def test_an_area_in_most_folds_has_no_model(correlation):
     assert len(blocks_of_areas(correlation, [(correlation.cells, correlation.fold)])) == 0
 
