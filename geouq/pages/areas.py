@@ -6,7 +6,7 @@ from typing import Any
 
 from geouq.config import Variable
 from geouq.core.wording import for_people, true_minus
-from geouq.metrics.aggregate_names import SPREAD_SKILL
+from geouq.metrics.aggregate_names import RMSE, SPREAD_SKILL
 from geouq.pages.content import ReportContent
 from geouq.pages.diagrams import (
     Frame,
@@ -21,6 +21,7 @@ from geouq.pages.diagrams import (
     ratios,
     upright,
 )
+from geouq.pages.numbers import CERTAIN, difference_cell, why_dashes
 from geouq.pages.sheet import DASH, Cell, Column, Sheet, aligned
 
 Row = Mapping[str, Any]
@@ -34,6 +35,13 @@ MODELS: Mapping[str, Role] = {
 AXIS = Scale(0.0, 1.0, is_log=False, ticks=(0.0, 0.5, 0.9, 1.0))
 LOWEST = -0.2  # correlation
 AREAS = "tables/areas.csv"
+COMPARED = {  # headings of the numbers of models
+    RMSE: "RMSE",
+    "aggregate_zms_fitted": "mean z², fitted",
+    f"aggregate_coverage_fitted_{LEVEL}": f"coverage {LEVEL} %, fitted",
+    "aggregate_zms_calibrated": "mean z², calibrated",
+    f"aggregate_coverage_calibrated_{LEVEL}": f"coverage {LEVEL} %, calibrated",
+}
 KILOMETRE = 1000.0
 
 
@@ -184,6 +192,41 @@ def areas_sheet(content: ReportContent, region: str | None = None) -> Sheet:
             for cells in aligned(columns, [_cells(variable, row) for row in rows if _share(row) == share])
         ]
     return Sheet("areas" if region is None else "area", _caption(content, shown), columns, groups, AREAS)
+
+
+def models_of_areas_sheet(content: ReportContent) -> Sheet:
+    """Return the differences between the means of areas of each model and those of the first one, by size."""
+    found: dict[tuple[str, ...], dict[str, Row]] = {}
+    for row in content.aggregate_comparison:
+        if row["metric"] in COMPARED:
+            place = (row["variable"], _size(row), f"{row['model']} minus {row['against']}")
+            found.setdefault(place, {})[row["metric"]] = row
+    shown = {name: heading for name, heading in COMPARED.items() if any(name in rows for rows in found.values())}
+    groups: dict[str, list[list[Cell]]] = {}
+    for (variable, size, models), rows in found.items():
+        count = Cell(str(max(row["n_areas"] for row in rows.values())))
+        cells = [difference_cell(rows.get(name)) for name in shown]
+        groups.setdefault(variable, []).append([Cell(variable), Cell(size), count, Cell(models), *cells])
+    columns = (
+        Column("variable", "text"),
+        Column("areas", "name"),
+        Column("number", about="Number of areas that all models have"),
+        Column("models", "text"),
+        *map(Column, shown.values()),
+    )
+    caption = (
+        "Differences in means over the areas that all models have. Their intervals are from leaving out each part of "
+        f"the map in turn. {CERTAIN}{why_dashes(row for rows in found.values() for row in rows.values())}"
+    )
+    return Sheet("modelareas", caption, columns, groups, "tables/aggregate_comparison.csv")
+
+
+def _size(row: Row) -> str:
+    """Return the size of areas in words."""
+    if row["kind"] != "block":
+        return f"{row['kind']}s"
+    cells = f"{row['side_cells']} x {row['side_cells']} cells" if row["side_cells"] > 1 else "cells"
+    return f"{cells} ({_length(row['side_metres'])})" if row["side_metres"] else cells
 
 
 def _caption(content: ReportContent, shown: set[str]) -> str:

@@ -14,7 +14,7 @@ from geouq.core.atomic import atomic_write
 from geouq.core.failures import isolated
 from geouq.core.naming import file_name
 from geouq.core.wording import counted, for_people, minus_in_text, true_minus
-from geouq.pages.areas import area_diagrams, area_sentences, areas_sheet
+from geouq.pages.areas import area_diagrams, area_sentences, areas_sheet, models_of_areas_sheet
 from geouq.pages.content import ReportContent
 from geouq.pages.explorer import region_scripts
 from geouq.pages.headline import Headline, headline, headline_of_region, of_few_members, severity
@@ -97,6 +97,7 @@ class _Report:
             regions_sheet(self.content, self.numbers, self.content.verdicts, self._regions()),
             shift_sheet(self.content),
             models_sheet(self.content),
+            models_of_areas_sheet(self.content),
             recalibration_sheet(self.content.recalibrated),
             failures_sheet(self.content),
             excluded_sheet(self.content),

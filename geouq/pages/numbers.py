@@ -22,6 +22,9 @@ OF_TILE = ("n", "value")  # columns that the table of tiles shows
 WORST_TILES, WORST_VARIABLES = 3, 12  # tiles of each variable, and variables, on the page of a region
 EXCLUDED = "tables/excluded.csv"
 EXPLAINED = ("over-confident", "under-confident", "over-prediction", "under-prediction")  # under the table of regions
+CERTAIN = (  # below tables of differences
+    "A mark shows a difference that is significant after the adjustment for the number of tests: ✓ better, ✗ worse."
+)
 WHY_BINS = ", which all hold pixels (if variances are skewed, one equal-width bin holds nearly all: see metrics.csv)"
 
 
@@ -91,10 +94,11 @@ def regions_sheet(
 
 def _footnote(numbers: Numbers, places: Iterable[Place]) -> str:
     """Return why some numbers have no interval, once for all of them."""
-    return _why_dashes(row for place in places for row in numbers.get(place, {}).values())
+    return why_dashes(row for place in places for row in numbers.get(place, {}).values())
 
 
-def _why_dashes(rows: Iterable[Row]) -> str:
+def why_dashes(rows: Iterable[Row]) -> str:
+    """Return why numbers have no interval, as a sentence below a table; empty if all have one."""
     reasons = sorted({row["ci_method"] for row in rows if row.get("ci_low") is None and row.get("ci_method")})
     return f" {DASH}: no interval ({'; '.join(reasons)})." if reasons else ""
 
@@ -276,7 +280,7 @@ def shift_sheet(content: ReportContent) -> Sheet:
     caption = (
         "Difference: out of distribution minus in distribution; its interval is from independent resamples of both. A "
         "colour shows a significant difference."
-        f"{_why_dashes(row for row in content.shift if row['metric'] in headings())}"
+        f"{why_dashes(row for row in content.shift if row['metric'] in headings())}"
     )
     return Sheet("shift", caption, columns, groups, "tables/shift.csv")
 
@@ -290,7 +294,7 @@ def models_sheet(content: ReportContent) -> Sheet:
     groups: dict[str, list[list[Cell]]] = {}
     shown = shown_metrics(content)
     for (_, name, variable, model, against), rows in found.items():
-        cells = [_difference_cell(rows.get(metric)) for metric, _ in shown]
+        cells = [difference_cell(rows.get(metric)) for metric, _ in shown]
         groups.setdefault(variable, []).append([Cell(variable), Cell(name), Cell(f"{model} minus {against}"), *cells])
     columns = (
         Column("variable", "text"),
@@ -299,9 +303,8 @@ def models_sheet(content: ReportContent) -> Sheet:
         *(Column(heading) for _, heading in shown),
     )
     caption = (
-        "Differences on the same resamples of blocks of cells, with intervals. A mark shows a difference that is "
-        "significant after the adjustment for the number of tests: ✓ better, ✗ worse."
-        f"{_why_dashes(row for rows in found.values() for row in rows.values())}"
+        f"Differences on the same resamples of blocks of cells, with intervals. {CERTAIN}"
+        f"{why_dashes(row for rows in found.values() for row in rows.values())}"
     )
     return Sheet("models", caption, columns, groups, "tables/comparison.csv")
 
@@ -324,7 +327,8 @@ def _shift_row(row: Row) -> list[Cell]:
     ]
 
 
-def _difference_cell(row: Row | None) -> Cell:
+def difference_cell(row: Row | None) -> Cell:
+    """Return the difference of a model from the first one, with a mark where one of both is better for certain."""
     if row is None:
         return Cell(DASH)
     says = ""

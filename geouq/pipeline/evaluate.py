@@ -6,6 +6,7 @@ from functools import partial
 from pathlib import Path
 
 from geouq.aggregates import Aggregates, AggregateSettings, Areas, aggregates_of, has_areas, tables_of_aggregates
+from geouq.comparison.areas import models_by_areas
 from geouq.core.failures import Failure, collecting, isolated
 from geouq.core.overflow import overflow_is_missing
 from geouq.core.processes import Helpers
@@ -59,9 +60,12 @@ def _aggregates(swept: Swept, shared: Helpers) -> Mapping[str, Aggregates]:
 
 
 def _with_aggregates(numbers: Numbers, aggregates: Mapping[str, Aggregates], swept: Swept) -> Numbers:
-    """Return the numbers with the tables of means of areas."""
+    """Return the numbers with the tables of means of areas, and of models compared by them."""
     variables, level = swept.record.variables, swept.experiment.intervals.level
-    return replace(numbers, tables={**numbers.tables, **tables_of_aggregates(aggregates, variables, level)})
+    tables = tables_of_aggregates(aggregates, variables, level)
+    with isolated("numbers", "comparison of models by means of areas"):
+        tables |= models_by_areas(aggregates, variables, swept.experiment.levels, level)
+    return replace(numbers, tables={**numbers.tables, **tables})
 
 
 def _rows_of_means(numbers: Numbers) -> Sequence[Row]:

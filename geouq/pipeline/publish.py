@@ -5,6 +5,7 @@ from dataclasses import asdict, replace
 from pathlib import Path
 
 from geouq.aggregates import write_models
+from geouq.comparison.areas import BY_AREAS
 from geouq.comparison.texts import Shown, shown_rows, write_texts
 from geouq.config import ClassRegions, Experiment, PolygonRegions
 from geouq.config.variables import distributions_of
@@ -287,6 +288,7 @@ def _content_of_pages(
         comparison=tables["comparison"].rows if "comparison" in tables else (),
         areas=tables["areas"].rows if "areas" in tables else (),
         aggregates=tables["aggregates"].rows if "aggregates" in tables else (),
+        aggregate_comparison=tables[BY_AREAS].rows if BY_AREAS in tables else (),
         error_correlogram=tables["error_correlogram"].rows if "error_correlogram" in tables else (),
         members=members_in(evaluated.summaries.form()),
         config=resolved(experiment),

@@ -92,7 +92,7 @@ COLUMN: Mapping[str, Column] = {
     "kind": Column("text", "`block` (a square of cells), `tile` or `region`"),
     "side_cells": Column("whole", "side of a block in cells; empty for tiles and regions"),
     "side_metres": Column("number", "side of a block in metres; of tiles and regions, the root of their mean area"),
-    "n_areas": Column("whole", "number of areas"),
+    "n_areas": Column("whole", "number of areas; in comparisons, of those that all models have"),
     "class": Column("text", "class, whose share of the area `mean` is; empty for other forecasts"),
     "threshold": Column(
         "number", "threshold, of whose area above it `mean` is the share; empty for means of the variable"
@@ -224,6 +224,15 @@ TABLES: Mapping[str, TableRecord] = {
         (
             *(*_PLACE, "against", "metric", "bins", "group", "units", "value", "baseline", "difference", *_INTERVAL),
             *(*_TESTED, "better", "significant", "verdict", "n", "n_baseline"),
+        ),
+    ),
+    "aggregate_comparison": TableRecord(
+        "tables/aggregate_comparison.csv",
+        "With several models: each metric of means of areas of each model, and its difference from the first model, by "
+        "the size of the area.",
+        (
+            *("variable", "model", "against", "kind", "side_cells", "side_metres", "n_areas", "metric", "units"),
+            *("value", "baseline", "difference", *_INTERVAL, *_TESTED, "better", "significant", "verdict"),
         ),
     ),
     "excluded": TableRecord(

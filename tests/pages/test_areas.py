@@ -1,10 +1,10 @@
 """The page says what the means of areas may be off by, and claims no more than the numbers."""
 
 import pytest
-from report_content import HOSTILE, content
+from report_content import HOSTILE, content, row
 
 from geouq.pages import write_report
-from geouq.pages.areas import area_diagrams, area_sentences, areas_sheet
+from geouq.pages.areas import area_diagrams, area_sentences, areas_sheet, models_of_areas_sheet
 
 VARIABLE = {"variable": "P95", "model": ""}
 
@@ -138,3 +138,52 @@ def test_without_areas_there_is_no_section(tmp_path):
     write_report(content(), tmp_path)
 
     assert 'id="areas"' not in (tmp_path / "index.html").read_text(encoding="utf-8")
+
+
+COMPARED = [
+    row("all", "all", "P95", "zms", 0.5)
+    | {"model": "ens", "against": "base", "difference": -0.25, "better": "", "significant": "no"}
+]
+
+
+def compared(metric, difference, better="", **more):
+    return {
+        **scale(metric, 1.0, difference - 0.25, difference + 0.25),
+        "model": "ens",
+        "against": "base",
+        "difference": difference,
+        "better": better,
+        "significant": "yes" if better else "no",
+    } | more
+
+
+def test_models_are_compared_by_the_size_of_areas_with_marks_for_what_is_certain():
+    rows = [
+        compared("rmse", -0.5, "ens"),
+        compared("coverage_calibrated_90", -0.3, "base"),
+        compared("zms_independent", 3.0, "base"),
+        compared("rmse", 0.125, side_cells=4, side_metres=None, n_areas=20),
+        compared("rmse", 2.0, kind="tile", side_cells=None, ci_low=None, ci_high=None, ci_method="6 areas are too few"),
+    ]
+
+    sheet = models_of_areas_sheet(content(aggregate_comparison=rows))
+
+    assert [column.heading for column in sheet.columns[4:]] == ["RMSE", "coverage 90 %, calibrated"]
+    assert [[cell.text for cell in row[1:4]] for row in sheet.rows] == [
+        ["cells (31.5 km)", "90", "ens minus base"],
+        ["4 x 4 cells", "20", "ens minus base"],
+        ["tiles", "90", "ens minus base"],
+    ]
+    assert [row[4].says for row in sheet.rows] == ["better", "", ""]
+    assert sheet.rows[0][5].says == "worse"
+    assert sheet.rows[2][4].under == sheet.rows[1][5].text == "–"  # noqa: RUF001  as on the page
+    assert "6 areas are too few" in sheet.caption
+
+
+def test_the_page_of_models_links_the_table_of_their_means_of_areas(tmp_path):
+    for rows, count in (([compared("rmse", -0.5, "ens")], 1), ([], 0)):
+        index, *_ = write_report(content(aggregate_comparison=rows, comparison=COMPARED), tmp_path)
+
+        page = index.read_text(encoding="utf-8")
+        assert page.count('href="../tables/aggregate_comparison.csv"') == count
+        assert page.count("ens minus base") == 1 + count

@@ -1,0 +1,136 @@
+"""Models of a run are compared by their means of the same areas."""
+
+import numpy as np
+import pytest
+import rasterio
+from area_maps import TILES, write
+from csv_rows import rows_of
+from landscape import write_raster
+
+from geouq import Options, run
+
+LAYERS = ("mean", "std")
+MODELS = "models: [base, worse]\nregions: {west: [a1, b1], east: [a3, b3]}\nintervals: {resamples: 100}\n"
+
+
+def write_models(folder, text="", *, gap=False, same=False):
+    """Six tiles of two models, the second with errors that blocks share; their configuration."""
+    config = write(folder, MODELS + text, gaps=0.0)
+    rng = np.random.default_rng(1)
+    for name in TILES:
+        layers = {layer: rasterio.open(folder / layer / f"{name}.tif") for layer in LAYERS}
+        place = {"crs": layers["mean"].crs, "transform": layers["mean"].transform}
+        mean, std = (layers[layer].read() for layer in LAYERS)
+        shared = np.kron(rng.standard_normal((5, 6)), np.ones((16, 16))).astype(np.float32)
+        other = mean.copy() if same else mean + 3 * shared
+        if gap and name == "a1":
+            other[:, :32] = np.nan
+        for model, own in (("base", mean), ("worse", other)):
+            write_raster(folder / model / f"{name}_mean.tif", own, **place)
+            write_raster(folder / model / f"{name}_std.tif", std, **place)
+    written = config.read_text(encoding="utf-8")
+    for layer in LAYERS:
+        written = written.replace(f"{layer}/{{tile}}.tif", f"'{{model}}/{{tile}}_{layer}.tif'")
+    config.write_text(written, encoding="utf-8")
+    return config
+
+
+@pytest.fixture(scope="module")
+def both(tmp_path_factory):
+    """The folder of a run of two models."""
+    folder = tmp_path_factory.mktemp("both")
+    run(write_models(folder), Options(out=folder / "run"))
+    return folder / "run"
+
+
+@pytest.fixture
+def ran(geouq, tmp_path):
+    def run(**how):
+        done = geouq("run", write_models(tmp_path, **how), "--quiet")
+        assert done.exit_code == 0, done.output
+        return tmp_path / "results/small"
+
+    return run
+
+
+def table(run):
+    return rows_of(run / "tables/aggregate_comparison.csv")
+
+
+def test_a_model_with_errors_that_areas_share_is_worse_in_its_means(both):
+    rows = table(both)
+
+    (own,) = (
+        row for row in rows if (row["kind"], row["side_cells"], row["metric"]) == ("block", "1", "aggregate_rmse")
+    )
+    assert (own["model"], own["against"], own["better"], own["verdict"]) == ("worse", "base", "base", "worse")
+    assert own["units"] == "Mg/ha"
+    assert float(own["difference"]) == float(own["value"]) - float(own["baseline"])
+    assert 0 < float(own["ci_low"]) < float(own["difference"]) < float(own["ci_high"])
+    assert own["ci_method"] == "jackknife"
+    assert float(own["p_value"]) <= float(own["p_adjusted"]) < 0.05
+
+
+def test_numbers_are_those_of_each_model_where_they_have_the_same_areas(both):
+    alone = {
+        (row["model"], row["kind"], row["side_cells"], row["metric"]): row
+        for row in rows_of(both / "tables/aggregates.csv")
+    }
+
+    rows = table(both)
+
+    assert {(row["kind"], row["side_cells"]) for row in rows} == {key[1:3] for key in alone}
+    assert {row["metric"] for row in rows} == {key[-1] for key in alone} - {"aggregate_factor"}
+    for row in rows:
+        for model, column in (("worse", "value"), ("base", "baseline")):
+            own = alone[model, row["kind"], row["side_cells"], row["metric"]]
+            assert float(row[column]) == pytest.approx(float(own["value"]), rel=1e-12)
+            assert (row["n_areas"], row["side_metres"]) == (own["n_areas"], own["side_metres"])
+
+
+def test_a_model_compared_with_itself_differs_by_nothing(ran):
+    rows = table(ran(same=True))
+
+    assert {row["verdict"] for row in rows} == {"no difference"}
+    tested = [row for row in rows if row["ci_low"]]
+    assert tested
+    assert {(row["difference"], row["ci_low"], row["ci_high"], row["better"]) for row in tested} == {
+        ("0.0", "0.0", "0.0", "")
+    }
+
+
+def test_only_areas_of_both_models_are_compared(ran):
+    run = ran(text="compare_on: own\n", gap=True)
+
+    own = {
+        (row["model"], row["kind"], row["side_cells"]): int(row["n_areas"])
+        for row in rows_of(run / "tables/aggregates.csv")
+    }
+    assert own["base", "block", "1"] > own["worse", "block", "1"]
+    for row in table(run):
+        smaller = min(own[model, row["kind"], row["side_cells"]] for model in ("base", "worse"))
+        assert int(row["n_areas"]) <= smaller
+
+
+def test_a_run_without_several_models_removes_the_table_of_an_earlier_one(ran, geouq, tmp_path):
+    run = ran()
+    assert (run / "tables/aggregate_comparison.csv").exists()
+    config = write(tmp_path)
+
+    assert geouq("run", config, "--quiet").exit_code == 0
+    assert not (run / "tables/aggregate_comparison.csv").exists()
+
+
+def test_without_aggregates_there_is_no_comparison_by_them(ran):
+    run = ran(text="aggregates: none\n")
+
+    assert (run / "tables/comparison.csv").exists()
+    assert not (run / "tables/aggregate_comparison.csv").exists()
+
+
+def test_the_page_shows_how_models_differ_in_means_of_areas(both):
+    page = (both / "report/index.html").read_text(encoding="utf-8")
+
+    _, models = page.split('id="models"')
+    assert "Means of areas" in models
+    assert "worse minus base" in models.split("Means of areas")[1]
