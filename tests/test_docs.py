@@ -19,7 +19,7 @@ from geouq.config.layer_bands import OF_ONE_RASTER, OF_PREDICTIONS
 from geouq.core.wording import for_people
 from geouq.pipeline.data import Options
 from geouq.pipeline.run import run
-from geouq.tables.columns import COLUMN, COMPARISON, RECALIBRATED_AGGREGATES, RECALIBRATION, TABLES
+from geouq.tables.columns import COLUMN, COMPARED_AREAS, COMPARISON, RECALIBRATED_AGGREGATES, RECALIBRATION, TABLES
 
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
@@ -112,7 +112,7 @@ def test_all_files_and_columns_of_a_run_are_listed(tile_folder, tmp_path, geouq)
 
 
 def test_every_described_column_is_one_of_a_table():
-    records = (*TABLES.values(), RECALIBRATION, RECALIBRATED_AGGREGATES, COMPARISON)
+    records = (*TABLES.values(), RECALIBRATION, RECALIBRATED_AGGREGATES, COMPARISON, COMPARED_AREAS)
 
     assert set(COLUMN) == {column for record in records for column in record.columns}
 
@@ -121,7 +121,8 @@ def test_columns_of_comparisons_are_listed(runs, geouq):
     first, second = runs(text="variables: [height]\noutput: {maps: none, figures: none}\n", wide="")
     geouq("compare", first, second, "--quiet", "--out", "comparison")
 
-    assert columns_of(Path("comparison/comparison.csv")) == COMPARISON.columns
+    assert columns_of(Path(COMPARISON.file)) == COMPARISON.columns
+    assert columns_of(Path(COMPARED_AREAS.file)) == COMPARED_AREAS.columns
 
 
 def test_columns_of_models_are_listed(models_folder, tmp_path, geouq):
@@ -136,6 +137,7 @@ def test_columns_of_models_are_listed(models_folder, tmp_path, geouq):
     tables = tmp_path / "results/x/tables"
 
     assert columns_of(tables / "comparison.csv") == TABLES["comparison"].columns
+    assert columns_of(tables / "aggregate_comparison.csv") == TABLES["aggregate_comparison"].columns
     assert (tables / "comparison.md").exists()
 
 

@@ -1,5 +1,6 @@
 """Means and totals of areas: how errors of pixels are correlated, and what follows for the mean of many."""
 
+from geouq.aggregates.blocks import BlockMeans, sides_of
 from geouq.aggregates.correlation import CorrelationModel
 from geouq.aggregates.differences import ScaleDifference, differences_of_scale
 from geouq.aggregates.evaluation import (
@@ -8,6 +9,7 @@ from geouq.aggregates.evaluation import (
     Areas,
     aggregates_of,
     means_of_areas,
+    scales_of,
     shares_of_areas,
 )
 from geouq.aggregates.known import KnownCorrelation, read_correlations
@@ -29,6 +31,7 @@ __all__ = [
     "Aggregates",
     "AreaMean",
     "Areas",
+    "BlockMeans",
     "CorrelationModel",
     "KnownCorrelation",
     "ScaleDifference",
@@ -42,8 +45,10 @@ __all__ = [
     "models_as_json",
     "read_correlations",
     "scale_rows",
+    "scales_of",
     "shares_of",
     "shares_of_areas",
+    "sides_of",
     "tables_of_aggregates",
     "write_models",
 ]

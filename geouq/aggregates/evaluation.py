@@ -193,6 +193,15 @@ def _shares(
     }
 
 
+def scales_of(areas: Areas, variable: str) -> dict[tuple[str, int], BlockMeans]:
+    """Return the means of areas of a variable by kind and side in cells, as in `Aggregates.scales`."""
+    cells = areas.cells(variable)
+    correlation = error_correlation(cells, cell_side(areas.places))
+    return (
+        {} if correlation is None else dict(_scales(correlation, areas.places, dict(_regions(areas, cells, variable))))
+    )
+
+
 def means_of_areas(areas: Areas, variable: str, known: KnownCorrelation | None, level: float) -> dict[str, AreaMean]:
     """Return the means of the whole and of regions of a variable, with a correlation that is known from elsewhere."""
     cells, side = areas.cells(variable), cell_side(areas.places)

@@ -4,15 +4,18 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 
-from geouq.aggregates import Aggregates, ScaleDifference, differences_of_scale
+from geouq.aggregates import Aggregates, Areas, BlockMeans, ScaleDifference, differences_of_scale, scales_of, sides_of
 from geouq.aggregates.rows import JACKKNIFE
-from geouq.config import Variable
+from geouq.comparison.runs import Restricted
+from geouq.config import Intervals, Variable
+from geouq.core.overflow import overflow_is_missing
 from geouq.inference import difference_row
 from geouq.metrics.aggregate_names import RMSE
 from geouq.numbers.differences import with_verdicts
-from geouq.tables.columns import COLUMNS
+from geouq.tables.columns import COLUMNS, COMPARED_AREAS
 from geouq.tables.rows import Row, Table
 
+Scales = Mapping[tuple[str, int], BlockMeans]  # by kind and side in cells
 BY_AREAS = "aggregate_comparison"  # name of the table
 
 
@@ -39,33 +42,59 @@ def models_by_areas(
     rows = [
         row | {"variable": name, "model": row["run"], "against": own[0].model}
         for name, own in by_variable.items()
-        for row in rows_by_areas({one.model: aggregates[one.name] for one in own}, own[0], levels, interval)
+        for row in _rows({one.model: _means(aggregates[one.name]) for one in own}, own[0], levels, interval)
     ]
     return {BY_AREAS: Table(COLUMNS[BY_AREAS], tuple(with_verdicts(rows, interval)))} if rows else {}
 
 
-def rows_by_areas(
-    forecasts: Mapping[str, Aggregates], variable: Variable, levels: Sequence[float], interval: float
-) -> Iterator[Row]:
-    """Yield a row for every number of every forecast but the first, by the size of the area; `run` names the forecast.
+def _means(aggregates: Aggregates) -> Scales:
+    return {key: areas for key, (areas, _) in aggregates.scales.items()}
 
-    forecasts : of a variable, by their names. variable : gives the unit. Other arguments as of `models_by_areas`.
+
+def have_areas(runs: Sequence[Restricted]) -> bool:
+    """Return whether runs can be compared by means of areas: none leaves them out, and all predict a variance."""
+    return all(run.experiment.aggregates != "none" and run.summaries.form().has_variance for run in runs)
+
+
+def sizes_of(runs: Sequence[Restricted]) -> list[str]:
+    """Return the sizes of areas of runs as `areas` of a gate names them: sides in cells, then tile and region."""
+    return [*map(str, sides_of(tuple(runs[0].summaries.places()))), "tile", "region"]
+
+
+def runs_by_areas(runs: Sequence[Restricted], variables: Sequence[Variable], settings: Intervals) -> Table:
+    """Return the table of the differences of runs from the first, without rows if means of areas are not known."""
+    rows: list[Row] = []
+    if have_areas(runs):
+        with overflow_is_missing():
+            for variable in variables:
+                found = {run.run.label: scales_of(_areas(run), run.names[variable.name]) for run in runs}
+                own = _rows(found, variable, runs[0].experiment.levels, settings.level)
+                rows += [row | {"variable": variable.name} for row in own]
+    return Table(COMPARED_AREAS.columns, tuple(with_verdicts(rows, settings.level)))
+
+
+def _areas(run: Restricted) -> Areas:
+    return Areas(run.summaries, tuple(run.summaries.places()), run.experiment.tile_lists, run.zones)
+
+
+def _rows(
+    forecasts: Mapping[str, Scales], variable: Variable, levels: Sequence[float], interval: float
+) -> Iterator[Row]:
+    """Yield a row for every number of every forecast but the first, by the size of the area.
+
+    `run` names the forecast. `name` is the size as in `areas` of a gate. forecasts : of a variable, by their names.
     """
     baseline, *others = forecasts
-    scales = [own.scales for own in forecasts.values()]
+    scales = list(forecasts.values())
     for kind, side in scales[0]:
         if all((kind, side) in own for own in scales):
-            means = [own[kind, side][0] for own in scales]
+            means = [own[kind, side] for own in scales]
+            of = {"name": str(side or kind), "bins": "", "group": "", "kind": kind, "side_cells": side or None}
             for name, differences in zip(others, differences_of_scale(means, levels, interval), strict=True):
+                labels = {1: name, -1: baseline, 0: ""}
                 for one in differences:
-                    labels = {1: name, -1: baseline, 0: ""}
-                    yield {
-                        "kind": kind,
-                        "side_cells": side or None,
-                        "run": name,
-                        "better": labels[one.difference.better],
-                        **_numbers(one, variable, interval),
-                    }
+                    better = {"run": name, "better": labels[one.difference.better]}
+                    yield {**of, **better, **_numbers(one, variable, interval)}
 
 
 def _numbers(one: ScaleDifference, variable: Variable, interval: float) -> Row:

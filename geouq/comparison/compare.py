@@ -5,6 +5,8 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from geouq.aggregates.scales import NO_AREA
+from geouq.comparison.areas import have_areas, runs_by_areas, sizes_of
 from geouq.comparison.runs import Restricted, open_runs, restricted_to_common
 from geouq.comparison.texts import Shown, as_text, shown_rows, write_texts
 from geouq.config import Configuration, Intervals, Variable, folder_of_run, preferred_first, quoted, suggestion
@@ -12,28 +14,42 @@ from geouq.config.regions import ALL
 from geouq.core.errors import ConfigError, as_path, wrong_type
 from geouq.inference import judged
 from geouq.metrics import Metric, is_judged
+from geouq.metrics.aggregate_names import compared_names
 from geouq.numbers.differences import paired_rows, uneven, with_verdicts
-from geouq.numbers.gates import metrics_by_name
+from geouq.numbers.gates import metrics_by_name, size_in_words
 from geouq.numbers.run_metrics import forecast_samples_of
 from geouq.runs.progress import Logged, Reporter
-from geouq.tables.columns import COMPARISON
+from geouq.tables.columns import COMPARED_AREAS, COMPARISON
 from geouq.tables.rows import Row, Table, write_csv
 
-MetricsOf = Mapping[str, Mapping[str, Metric]]
+MetricsOf = Mapping[str, Mapping[str, Metric | None]]
 
 
 @dataclass(frozen=True)
 class Bound:
-    """A number in which no run may be worse; an empty variable stands for all of them."""
+    """A number in which no run may be worse; an empty variable stands for all of them.
+
+    region : of means of areas, their size as in `areas` of a gate.
+    """
 
     metric: str
     variable: str = ""
     region: str = "all"
+    of_areas: bool = False
 
     def is_about(self, row: Row) -> bool:
         """Return whether a row of the comparison is of this number."""
         of_variable = not self.variable or row["variable"] == self.variable
         return of_variable and (row["metric"], row["name"]) == (self.metric, self.region)
+
+    def missing(self, rows: Sequence[Row], variables: Iterable[str]) -> Iterator[Row]:
+        """Yield a row for each of the variables of which there are no areas of the size."""
+        of = {row["variable"] for row in rows if self.is_about(row)}
+        side = int(self.region) if self.region.isdecimal() else None
+        common = {"metric": self.metric, "name": self.region, "kind": self.region, "side_cells": side}
+        for variable in [self.variable] if self.variable else variables:
+            if self.of_areas and variable not in of:
+                yield {**common, "variable": variable, "bins": "", "group": "", "run": "a run"}
 
 
 @dataclass(frozen=True)
@@ -46,7 +62,8 @@ class Worse:
     def __str__(self) -> str:
         row = self.row
         what = " ".join(filter(None, (row["metric"], row["bins"], row["group"] and f"by {row['group']}")))
-        where = f"{what} of {row['variable']} in {row['name']}"
+        size = size_in_words(row["kind"], row["side_cells"]) if "kind" in row else ""
+        where = f"{what} of {row['variable']} {f'over {size}' if size else 'in ' + row['name']}"
         if self.reason:
             return f"it is not known whether {row['run']} is worse in {where}: {self.reason}"
         return (
@@ -57,13 +74,14 @@ class Worse:
 
 @dataclass(frozen=True)
 class Comparison:
-    """What a comparison gives: its table, what the user should know, what became worse, and the files written.
+    """What a comparison gives: its tables, what the user should know, what became worse, and the files written.
 
-    shown : rows of the main numbers.
+    areas : differences in means of areas. shown : rows of the main numbers.
     """
 
     folder: Path
     table: Table
+    areas: Table
     shown: Shown
     worse: tuple[Worse, ...]
     files: tuple[Path, ...]
@@ -100,14 +118,15 @@ def compare(
         Folder to write to, by default `comparison` in the folder that holds the first run.
     fail_if_worse : sequence of str
         Numbers to check, as METRIC, METRIC:VARIABLE or METRIC:VARIABLE:REGION. The comparison fails if a run is
-        worse in one of them.
+        worse in one of them. For metrics of means of areas, REGION is the side of a square in cells, by default 1, or
+        `tile` or `region`.
     reporter : Reporter, optional
         Receives the progress.
 
     Returns
     -------
     Comparison
-        The table of differences, what became worse and the files written.
+        The tables of differences, what became worse and the files written.
 
     Raises
     ------
@@ -132,24 +151,40 @@ def compare(
     restricted, shared = restricted_to_common(opened)
     settings = opened[0].experiment.intervals
     regions = (ALL, *restricted[0].experiment.tile_lists, *shared.zones)
-    bounds = [bound_of(one, _metrics_of(restricted[0], shared.variables), regions) for one in fail_if_worse]
+    metrics_of, sizes = _metrics_of(restricted, shared.variables), sizes_of(restricted)
+    bounds = [bound_of(one, metrics_of, regions, sizes) for one in fail_if_worse]
     rows, notes = comparison_rows(restricted, shared.variables, settings, reporter or Logged())
-    failing = worse(rows, bounds, settings.level)
+    areas = runs_by_areas(restricted, shared.variables, settings)
+    failing = worse([*rows, *areas.rows], bounds, settings.level, list(metrics_of))
     schemes = shared.settings["bins"].schemes
     preferred = next((scheme.name for scheme in preferred_first(schemes)), "")
     shown = Shown(shown_rows(rows, preferred), opened[0].label, "run", (*shared.notes, *notes))
     table = Table(COMPARISON.columns, tuple(rows))
-    write_csv(table, folder / "comparison.csv")
+    written = _write_tables(folder, table, areas)
     paths = {variable.name: folder / f"comparison_{variable.file_name}.png" for variable in shared.variables}
     drawn = draw_differences(rows, paths, bins=preferred, baseline=shown.baseline)
-    files = (folder / "comparison.csv", *write_texts(shown, folder), *drawn)
-    return Comparison(folder, table, shown, tuple(failing), files)
+    files = (*written, *write_texts(shown, folder), *drawn)
+    return Comparison(folder, table, areas, shown, tuple(failing), files)
 
 
-def _metrics_of(run: Restricted, variables: Sequence[Variable]) -> dict[str, dict[str, Metric]]:
-    """Return the metrics of each variable, by name."""
+def _write_tables(folder: Path, table: Table, areas: Table) -> list[Path]:
+    """Write the tables, return their paths; without means of areas, their table of an earlier comparison is removed."""
+    paths = [folder / record.file.rpartition("/")[-1] for record in (COMPARISON, COMPARED_AREAS)]
+    write_csv(table, paths[0])
+    if not areas.rows:
+        paths[1].unlink(missing_ok=True)
+        return paths[:1]
+    write_csv(areas, paths[1])
+    return paths
+
+
+def _metrics_of(runs: Sequence[Restricted], variables: Sequence[Variable]) -> dict[str, dict[str, Metric | None]]:
+    """Return the metrics of each variable by name; None for those of means of areas."""
+    run = runs[0]
+    of_areas = dict.fromkeys(compared_names(run.experiment.levels) if have_areas(runs) else ())
     return {
-        variable.name: metrics_by_name(variable, run.metric_options[run.names[variable.name]]) for variable in variables
+        variable.name: {**metrics_by_name(variable, run.metric_options[run.names[variable.name]]), **of_areas}
+        for variable in variables
     }
 
 
@@ -175,35 +210,47 @@ def comparison_rows(
     return with_verdicts(rows, settings.level), notes
 
 
-def bound_of(written: str, metrics_of: MetricsOf, regions: Collection[str]) -> Bound:
+def bound_of(written: str, metrics_of: MetricsOf, regions: Collection[str], sizes: Sequence[str] = ()) -> Bound:
     """Return the number that METRIC, METRIC:VARIABLE or METRIC:VARIABLE:REGION names; names may hold colons.
 
-    metrics_of : by variable, the metrics that there are by name. Raises ConfigError where a part is not known, or where
-    no value of the metric is better than another.
+    metrics_of : by variable, the metrics that there are by name, None for those of means of areas. sizes : what REGION
+    may be for these; the first is the default. Raises ConfigError where a part is not known, or where no value of the
+    metric is better than another.
     """
     metric, _, rest = written.partition(":")
     variable = next((v for v in sorted(metrics_of, key=len, reverse=True) if f"{rest}:".startswith(f"{v}:")), "")
-    region = rest.removeprefix(variable).removeprefix(":") or "all"
     known = {name: own for of in metrics_of for name, own in metrics_of[of].items() if variable in ("", of)}
+    found = known.get(metric)
+    of_areas = metric in known and found is None
+    region = rest.removeprefix(variable).removeprefix(":") or (sizes[0] if of_areas else ALL)
     wrong = ""
     if metric not in known:
         of = f" of {variable}" if variable else ""
         wrong = f"there is no metric {quoted(metric)}{of}{suggestion(metric, known)}"
-    elif not is_judged(known[metric]):
+    elif found is not None and not is_judged(found):
         wrong = f"no value of {metric} is better than another; name another metric, such as crps"
     elif rest and not variable:
         name = rest.split(":")[0]
         wrong = f"there is no variable {quoted(name)} in all runs{suggestion(name, metrics_of)}"
-    elif region not in regions:
+    elif of_areas and region not in sizes:
+        wrong = f"there are no areas of the size {quoted(region)}; give one of {', '.join(sizes)}"
+    elif not of_areas and region not in regions:
         wrong = f"there is no region {quoted(region)} in all runs{suggestion(region, regions)}"
     if wrong:
         raise ConfigError(f"--fail-if-worse {written}: {wrong}")
-    return Bound(metric, variable, region)
+    return Bound(metric, variable, region, of_areas)
 
 
-def worse(rows: Sequence[Row], bounds: Sequence[Bound], level: float) -> list[Worse]:
-    """Return what fails of the numbers bounded; p-values are adjusted among those alone that one bound names."""
-    return [one for bound in bounds for one in _failing(judged([row for row in rows if bound.is_about(row)], level))]
+def worse(rows: Sequence[Row], bounds: Sequence[Bound], level: float, variables: Sequence[str]) -> list[Worse]:
+    """Return what fails of the numbers bounded; p-values are adjusted among those alone that one bound names.
+
+    variables : names of those that are compared.
+    """
+    found: list[Worse] = []
+    for bound in bounds:
+        found += _failing(judged([row for row in rows if bound.is_about(row)], level))
+        found += [Worse(row, NO_AREA) for row in bound.missing(rows, variables)]
+    return found
 
 
 def _failing(rows: Sequence[Row]) -> Iterator[Worse]:

@@ -36,6 +36,12 @@ def members_in(form: Form) -> int:
     return count
 
 
+def compared_names(levels: Iterable[float]) -> list[str]:
+    """Return the names at these levels of the numbers that are compared between forecasts, in the order of tables."""
+    kept = tuple(levels)
+    return [*(name for model in MODELS for name in (zms_name(model), *(coverage_name(model, p) for p in kept))), RMSE]
+
+
 def aggregate_names(levels: Iterable[float], form: Form = GAUSSIAN) -> list[str]:
     """Return all names at these levels of forecasts of a form."""
     kept = tuple(levels)

@@ -194,10 +194,11 @@ def _rows_of_areas(gate: Gate, rows: Iterable[Row]) -> list[Row]:
 def _other_sizes(gate: Gate, rows: Iterable[Row]) -> str:
     """Return the sizes of areas for which the number of a gate is known."""
     own = [row for row in rows if (row["variable"], row["metric"]) == (gate.variable, gate.metric)]
-    return ", ".join(dict.fromkeys(_size_in_words(row["kind"], row["side_cells"]) for row in own))
+    return ", ".join(dict.fromkeys(size_in_words(row["kind"], row["side_cells"]) for row in own))
 
 
-def _size_in_words(kind: str, side: int | None) -> str:
+def size_in_words(kind: str, side: int | None) -> str:
+    """Return the size of areas in words; side : of a square, in cells."""
     return f"{side} x {side} cells" if side else f"{kind}s"
 
 
@@ -207,7 +208,7 @@ def _judged(gate: Gate, row: Row) -> GateResult:
     passed, reason = False, str(row.get("ci_method") or "no value")
     if least is not None and greatest is not None:
         passed, reason = (gate.min is None or least >= gate.min) and (gate.max is None or greatest <= gate.max), ""
-    areas = "" if gate.areas is None else _size_in_words(str(gate.areas), _side_of(gate.areas))
+    areas = "" if gate.areas is None else size_in_words(str(gate.areas), _side_of(gate.areas))
     return GateResult(
         gate.metric,
         gate.variable,

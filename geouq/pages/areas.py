@@ -38,9 +38,9 @@ AREAS = "tables/areas.csv"
 COMPARED = {  # headings of the numbers of models
     RMSE: "RMSE",
     "aggregate_zms_fitted": "mean z², fitted",
-    f"aggregate_coverage_fitted_{LEVEL}": f"coverage {LEVEL} %, fitted",
+    f"aggregate_coverage_fitted_{LEVEL}": f"coverage of {LEVEL} %, fitted",
     "aggregate_zms_calibrated": "mean z², calibrated",
-    f"aggregate_coverage_calibrated_{LEVEL}": f"coverage {LEVEL} %, calibrated",
+    f"aggregate_coverage_calibrated_{LEVEL}": f"coverage of {LEVEL} %, calibrated",
 }
 KILOMETRE = 1000.0
 

@@ -92,7 +92,7 @@ COLUMN: Mapping[str, Column] = {
     "kind": Column("text", "`block` (a square of cells), `tile` or `region`"),
     "side_cells": Column("whole", "side of a block in cells; empty for tiles and regions"),
     "side_metres": Column("number", "side of a block in metres; of tiles and regions, the root of their mean area"),
-    "n_areas": Column("whole", "number of areas; in comparisons, of those that all models have"),
+    "n_areas": Column("whole", "number of areas; in comparisons, of those that all models or runs have"),
     "class": Column("text", "class, whose share of the area `mean` is; empty for other forecasts"),
     "threshold": Column(
         "number", "threshold, of whose area above it `mean` is the share; empty for means of the variable"
@@ -274,5 +274,14 @@ COMPARISON = TableRecord(
     (
         *("level", "name", "variable", "metric", "bins", "group", "units", "run", "value", "baseline"),
         *("difference", *_INTERVAL, *_TESTED, "better", "significant", "verdict", "n", "n_baseline"),
+    ),
+)
+COMPARED_AREAS = TableRecord(
+    "comparison/aggregate_comparison.csv",
+    "From `geouq compare`: each metric of means of areas of each run, and its difference from the first run, by the "
+    "size of the area.",
+    (
+        *("variable", "kind", "side_cells", "side_metres", "n_areas", "metric", "units", "run", "value", "baseline"),
+        *("difference", *_INTERVAL, *_TESTED, "better", "significant", "verdict"),
     ),
 )

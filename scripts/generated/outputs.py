@@ -1,7 +1,7 @@
 """The files of a run and the columns of its tables."""
 
 from generated.markdown import sentence, table
-from geouq.tables.columns import COLUMN, COMPARISON, RECALIBRATED_AGGREGATES, RECALIBRATION, TABLES
+from geouq.tables.columns import COLUMN, COMPARED_AREAS, COMPARISON, RECALIBRATED_AGGREGATES, RECALIBRATION, TABLES
 
 # patterns of all files below the folder of a run, in the order of the page
 FILES = {
@@ -60,7 +60,7 @@ def files() -> str:
 def tables() -> str:
     """Return a part for each table: what its rows are, and its columns."""
     parts = []
-    for one in (*TABLES.values(), RECALIBRATION, RECALIBRATED_AGGREGATES, COMPARISON):
+    for one in (*TABLES.values(), RECALIBRATION, RECALIBRATED_AGGREGATES, COMPARISON, COMPARED_AREAS):
         rows = ((f"`{name}`", COLUMN[name].kind, sentence(COLUMN[name].about)) for name in one.columns)
         parts.append(f"### {one.file}\n\n{one.about}\n\n{table(('column', 'type', 'content'), rows)}")
     return "\n".join(parts)

@@ -9,6 +9,7 @@ from scipy.stats import norm
 from geouq.aggregates.area import half_width
 from geouq.aggregates.blocks import BlockMeans
 from geouq.aggregates.differences import EVEN, differences_of_scale
+from geouq.metrics.aggregate_names import compared_names
 
 LEVELS, INTERVAL = (0.5, 0.9), 0.95
 MODELS = ("independent", "fitted", "full", "calibrated")
@@ -78,7 +79,7 @@ def test_numbers_and_intervals_are_those_of_a_restatement(seed):
 
     found = differences(*forecasts)
 
-    assert len(found) == len(MODELS) * (1 + len(LEVELS)) + 1
+    assert [one.metric for one in found.values()] == compared_names(LEVELS)
     for metric, one in found.items():
         model = next((name for name in MODELS if name in metric), "full")
         used = [getattr(forecast, model) for forecast in forecasts]

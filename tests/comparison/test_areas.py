@@ -5,7 +5,7 @@ import pytest
 import rasterio
 from area_maps import TILES, write
 from csv_rows import rows_of
-from landscape import write_raster
+from landscape import SHORT, write_raster
 
 from geouq import Options, run
 
@@ -134,3 +134,78 @@ def test_the_page_shows_how_models_differ_in_means_of_areas(both):
     _, models = page.split('id="models"')
     assert "Means of areas" in models
     assert "worse minus base" in models.split("Means of areas")[1]
+
+
+@pytest.fixture
+def compare(both, geouq, tmp_path):
+    def of(*arguments):
+        models = (f"{both}@base", f"{both}@worse")
+        return geouq("compare", *models, "--out", tmp_path / "out", "--quiet", *arguments)
+
+    return of
+
+
+def test_models_of_a_run_are_compared_by_areas_as_runs_are(both, compare, tmp_path):
+    assert compare().exit_code == 0
+
+    keys = ("variable", "kind", "side_cells", "n_areas", "metric", "value", "baseline", "ci_low", "p_value", "verdict")
+    within, apart = table(both), rows_of(tmp_path / "out/aggregate_comparison.csv")
+    assert {row["run"] for row in apart} == {"small@worse"}
+    assert [[row[key] for key in keys] for row in apart] == [[row[key] for key in keys] for row in within]
+
+
+@pytest.mark.parametrize(
+    ("gate", "code", "said"),
+    [
+        ("aggregate_rmse", 1, "worse: small@worse is worse in aggregate_rmse of height over 1 x 1 cells: "),
+        ("aggregate_rmse:height:1", 1, "worse: small@worse is worse in aggregate_rmse of height over 1 x 1 cells: "),
+        ("aggregate_coverage_calibrated_90:height:1", 0, ""),
+        ("aggregate_rmse:height:tile", 1, "worse in aggregate_rmse of height over tiles: 6 areas are too few"),
+        ("aggregate_rmse:height:3", 2, "no areas of the size '3'; give one of 1, 2, 4, tile, region"),
+        ("aggregate_rmse:height:west", 2, "no areas of the size 'west'"),
+        ("rmse:height:2", 2, "there is no region '2'"),
+        ("aggregate_factor", 2, "there is no metric 'aggregate_factor'"),
+    ],
+)
+def test_a_run_that_is_worse_in_means_of_areas_is_the_exit_code(compare, gate, code, said):
+    done = compare("--fail-if-worse", gate)
+
+    assert done.exit_code == code
+    assert said in done.stderr
+
+
+def test_means_of_areas_that_there_are_not_fail_too(runs, geouq):
+    folders = runs(text=SHORT, same="")  # without regions
+
+    done = geouq("compare", *folders, "--fail-if-worse", "aggregate_rmse:height:region", "--quiet")
+
+    assert done.exit_code == 1
+    assert (
+        "not known whether a run is worse in aggregate_rmse of height over regions: no area of this size" in done.stderr
+    )
+
+
+def test_runs_without_aggregates_are_not_compared_by_them(runs, geouq, tmp_path):
+    small, other = runs(other="aggregates: none\n")
+    table = tmp_path / "results/comparison/aggregate_comparison.csv"
+    table.parent.mkdir()
+    table.write_text("of an earlier comparison", encoding="utf-8")
+
+    done = geouq("compare", small, other, "--fail-if-worse", "aggregate_rmse", "--quiet")
+    assert done.exit_code == 2
+    assert "there is no metric 'aggregate_rmse'" in done.stderr
+    assert geouq("compare", small, other, "--quiet").exit_code == 0
+    assert not table.exists()
+
+
+@pytest.mark.loses_items
+def test_a_comparison_by_areas_that_fails_costs_itself_alone(geouq, tmp_path, monkeypatch):
+    monkeypatch.setattr("geouq.pipeline.evaluate.models_by_areas", lambda *_: 1 / 0)
+
+    done = geouq("run", write_models(tmp_path), "--quiet")
+
+    assert done.exit_code == 3
+    assert "failed: comparison of models by means of areas (numbers)" in done.output
+    tables = tmp_path / "results/small/tables"
+    assert (tables / "aggregates.csv").exists()
+    assert not (tables / "aggregate_comparison.csv").exists()

@@ -168,7 +168,7 @@ def test_models_are_compared_by_the_size_of_areas_with_marks_for_what_is_certain
 
     sheet = models_of_areas_sheet(content(aggregate_comparison=rows))
 
-    assert [column.heading for column in sheet.columns[4:]] == ["RMSE", "coverage 90 %, calibrated"]
+    assert [column.heading for column in sheet.columns[4:]] == ["RMSE", "coverage of 90 %, calibrated"]
     assert [[cell.text for cell in row[1:4]] for row in sheet.rows] == [
         ["cells (31.5 km)", "90", "ens minus base"],
         ["4 x 4 cells", "20", "ens minus base"],
