@@ -28,6 +28,7 @@ from geouq.metrics.classes import (
     log_loss,
     overconfidence,
     reliability,
+    share_bias,
 )
 from geouq.sweep.settings import Settings
 
@@ -45,6 +46,7 @@ __all__ = [
     "log_loss",
     "overconfidence",
     "reliability",
+    "share_bias",
     "summarize",
 ]
 

@@ -14,7 +14,7 @@ from geouq.config import Variable
 from geouq.core.failures import isolated
 from geouq.core.gaussian import half_width
 from geouq.core.wording import digits_from, for_people
-from geouq.metrics import ideal_value, named
+from geouq.metrics import heading_of, ideal_value, named
 from geouq.metrics.record import USUAL_LEVEL
 
 Row = Mapping[str, Any]
@@ -29,7 +29,8 @@ NARROW_MEDIAN = (
     NormalDist().cdf(-NARROW_MEAN),
     NormalDist().cdf(NARROW_MEAN),
 )  # the same as a share of the truth below the median
-NARROW_GAP = 0.05  # between the confidence in classes and the accuracy
+NARROW_GAP = 0.05  # between the confidence in classes and the accuracy, and between shares of a class
+MEAN_OF_Z = "z_mean"
 MEDIAN = 0.5  # quantile whose coverage tells the bias where there is no std
 NOT_ADJUSTED = "an interval excludes its ideal, but not after the adjustment for the number of regions"
 RULE = (
@@ -39,7 +40,8 @@ RULE = (
     "from its ideal, after p is multiplied by the number of these tests. No miscalibration detected: all intervals "
     "hold the ideal and are narrow (the std of z within a factor of 1.25 of 1, the mean of z within 0.75 of 0). "
     "Without a std, the coverage takes the place of the std of z; of classes, the confidence less the accuracy "
-    "(narrow: within 0.05 of 0). "
+    "(narrow: within 0.05 of 0), and the predicted less the observed share of each class takes the place of the mean "
+    "of z (p times the number of classes; narrow: within 0.05 of 0). "
     "Inconclusive: they hold it but are wider, or a part cannot be tested. Cannot be tested: there is no interval; "
     "the estimate is shown all the same."
 )
@@ -198,7 +200,8 @@ class Verdict:
         if self.gap is not None:
             words.append(f"confidence less accuracy {_with_limits(self.spread)}")
         if self.bias.value is not None:
-            name = "truth below the median" if _is_median(self.bias.metric) else "mean of z"
+            name = "mean of z" if self.bias.metric == MEAN_OF_Z else heading_of(self.bias.metric)
+            name = "truth below the median" if _is_median(self.bias.metric) else name
             words.append(f"{name} {_with_limits(self.bias)}")
         return "; ".join(words)
 
@@ -241,7 +244,7 @@ class Verdict:
                 "coverage_level": self.coverage_level,
                 "coverage": self.coverage,
                 "std_too_small_factor": self.std_factor,
-                "z_mean": None if _is_median(self.bias.metric) else self.bias.value,
+                "z_mean": self.bias.value if self.bias.metric == MEAN_OF_Z else None,
             },
             "parts": {name: asdict(part) for name, part in self.parts.items()},
             "reason": self.why,
@@ -271,10 +274,10 @@ def verdict_of(rows: Iterable[Row], tests: Iterable[Row]) -> Verdict:
     """
     numbers = {row["metric"]: row for row in rows if not row.get("bins") and not row.get("group")}
     p_values = {row["metric"]: row["p_adjusted"] for row in tests if not row.get("bins")}
-    bias, spread, shape = _bias(numbers, p_values), _spread(numbers, p_values), _shape(numbers, p_values)
-    if bias.finding or spread.finding:
+    bias, spread, inside = _bias(numbers, p_values), _spread(numbers, p_values), _usual_coverage(numbers, p_values)
+    shape = _shape(numbers, p_values) if spread.exists else _shape_without_std(numbers, p_values, inside)
+    if shape.finding == SHAPE and (bias.finding or spread.finding):
         shape = replace(shape, finding="")
-    inside = _usual_coverage(numbers, p_values)
     empty = not any(row["n"] for row in numbers.values())
     findings = (NO_PIXELS,) if empty else _findings(bias, spread, shape, inside)
     return Verdict(findings, bias, spread, shape, inside)
@@ -320,7 +323,14 @@ def _is_narrow_bias(bias: Part) -> bool:
     """Return whether the interval of the bias is narrow; without one, nothing is left open."""
     if not bias.exists:
         return True
-    return bias.lies_within(*NARROW_MEDIAN) if _is_median(bias.metric) else bias.lies_within(-NARROW_MEAN, NARROW_MEAN)
+    if _is_median(bias.metric):
+        return bias.lies_within(*NARROW_MEDIAN)
+    return bias.lies_within(-limit_of_bias(bias), limit_of_bias(bias))
+
+
+def limit_of_bias(bias: Part) -> float:
+    """Return the limit of a narrow interval of the mean of z, or of the share of a class."""
+    return NARROW_GAP if is_share(bias.metric) else NARROW_MEAN
 
 
 def _is_narrow_spread(spread: Part, inside: Part) -> bool:
@@ -348,12 +358,43 @@ def _hold_ideals(bias: Part, spread: Part) -> bool:
 
 
 def _bias(numbers: Mapping[str, Row], p_values: Mapping[str, float]) -> Part:
-    """Return the part of the bias: the mean of z or, of quantiles, the share of truth below the median."""
+    """Return the part of the bias: the mean of z or, of quantiles, the share of truth below the median.
+
+    Of classes, it is the share of the one class that decides.
+    """
+    if shares := [name for name in numbers if is_share(name)]:
+        return _bias_of_shares([_part(numbers[name], p_values.get(name)) for name in shares])
     name = next((name for name in numbers if _part_of(name) == "bias"), "") or next(filter(_is_median, numbers), "")
     if not name:
         return Part("", reason="the forecast has neither a std nor a median")
     part = _part(numbers[name], p_values.get(name))
     return replace(part, finding=BIASED) if part.is_significant else part
+
+
+def _bias_of_shares(parts: Sequence[Part]) -> Part:
+    """Return the part of the class that decides: with the least p, or else the one that leaves most open."""
+    tested = [
+        replace(part, p_adjusted=min(1.0, part.p_adjusted * len(parts)))
+        for part in parts
+        if part.p_adjusted is not None
+    ]
+    found = min(tested, key=lambda part: part.p_adjusted or 0.0, default=None)
+    if found is not None and found.is_significant:
+        return replace(found, finding=BIASED)
+    untested = [part for part in parts if not part.is_tested]
+    return max(untested or tested, key=lambda part: (not part.holds_ideal, _reach(part)))
+
+
+def _reach(part: Part) -> float:
+    """Return how far the interval of a part, or its value without an interval, lies from the ideal."""
+    ends = (part.value, part.ci_low, part.ci_high)
+    return max((abs(end - part.ideal) for end in ends if end is not None and not math.isnan(end)), default=0.0)
+
+
+def is_share(name: str) -> bool:
+    """Return whether a number is the predicted less the observed share of a class."""
+    found = named(name)
+    return found is not None and found[0].choice == "class" and found[0].part == "bias"
 
 
 def _spread(numbers: Mapping[str, Row], p_values: Mapping[str, float]) -> Part:
@@ -375,6 +416,13 @@ def _shape(numbers: Mapping[str, Row], p_values: Mapping[str, float]) -> Part:
     least = min(tested, key=lambda name: p_values[name])
     part = _part(numbers[least], min(1.0, p_values[least] * len(tested)))
     return replace(part, finding=SHAPE) if part.is_significant else part
+
+
+def _shape_without_std(numbers: Mapping[str, Row], p_values: Mapping[str, float], inside: Part) -> Part:
+    """Return the part of the shape of a forecast without a std, whose coverage shows over- and under-confidence."""
+    if not inside.is_significant or inside.value is None:
+        return _shape(numbers, p_values)
+    return replace(inside, finding=OVER if inside.value < inside.ideal else UNDER)
 
 
 def _shapes(numbers: Mapping[str, Row]) -> list[str]:
@@ -420,7 +468,9 @@ def _effect_of_bias(bias: Part) -> float | None:
     """Return the effect of the bias in multiples of its limit."""
     if bias.value is None or not bias.exists:
         return None
-    return (bias.value - MEDIAN) / (NARROW_MEDIAN[1] - MEDIAN) if _is_median(bias.metric) else bias.value / NARROW_MEAN
+    if _is_median(bias.metric):
+        return (bias.value - MEDIAN) / (NARROW_MEDIAN[1] - MEDIAN)
+    return bias.value / limit_of_bias(bias)
 
 
 def _usual_coverage(numbers: Mapping[str, Row], p_values: Mapping[str, float]) -> Part:

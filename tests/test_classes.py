@@ -73,6 +73,16 @@ def test_the_overconfidence_is_the_mean_confidence_less_the_accuracy():
     assert classes.overconfidence(classes.summarize(probabilities, truth)) == pytest.approx(expected, rel=1e-10)
 
 
+def test_the_bias_of_a_share_is_that_of_the_pixels_and_adds_up_to_0():
+    probabilities, truth = drawn()
+    found = classes.summarize(probabilities, truth)
+    biases = [classes.share_bias(found, place) for place in range(4)]
+
+    expected = [p.mean() - np.mean(truth == k) for k, p in enumerate(probabilities)]
+    np.testing.assert_allclose(biases, expected, rtol=0, atol=1e-12)
+    assert sum(biases) == pytest.approx(0, abs=1e-12)
+
+
 def test_expected_calibration_errors_restated():
     probabilities, truth = drawn()
     found = classes.summarize(probabilities, truth)

@@ -152,7 +152,7 @@ def test_few_quantiles_are_not_called_crps():
 
     assert quantiles.crps_quantiles(found) < 0.75 * scoringrules.crps_normal(truth, 0, 1).mean()
     (row,) = (metric for metric in METRICS if metric.name == "crps_quantiles")
-    for text in (row.symbol, metric_label("crps_quantiles"), headings()["crps_quantiles"], row.heading):
+    for text in (row.symbol, metric_label("crps_quantiles"), headings([])["crps_quantiles"], row.heading):
         assert "pinball" in text
         assert "CRPS" not in text
 

@@ -74,7 +74,14 @@ QUANTILES = {"quantile_coverage_50": (0.5, 0.45, 0.55), "coverage_90": (0.9, 0.8
     ("p_values", "limits", "word"),
     [
         ({"quantile_coverage_50": 0.01}, {"quantile_coverage_50": (0.7, 0.6, 0.8)}, "biased"),
-        ({"coverage_90": 0.01}, {}, "badly shaped"),
+        (
+            {"quantile_coverage_50": 0.01, "coverage_90": 0.01},
+            {"coverage_90": (0.7, 0.6, 0.8)},
+            "biased and over-confident",
+        ),
+        ({"coverage_90": 0.01}, {"coverage_90": (0.7, 0.6, 0.8)}, "over-confident"),  # in the place of the std of z
+        ({"coverage_90": 0.01}, {"coverage_90": (0.97, 0.96, 0.98)}, "under-confident"),
+        ({"quantile_coverage_5": 0.01}, {"quantile_coverage_5": (0.1, 0.08, 0.12)}, "badly shaped"),
         ({}, {}, "no miscalibration detected"),
         ({}, {"quantile_coverage_50": (0.5, 0.2, 0.8)}, "inconclusive"),
         ({}, {"coverage_90": (0.9, 0.75, 0.95)}, "inconclusive"),
@@ -100,6 +107,37 @@ def test_classes_are_judged_by_the_confidence_less_the_accuracy(p, gap, word):
     assert found.word == word
     assert found.gap == gap[0]
     assert found.std_factor is None
+
+
+CLASSES = {
+    "overconfidence": (0.0, -0.01, 0.01),
+    "share_bias_open": (0.01, -0.01, 0.03),
+    "share_bias_tall forest": (-0.01, -0.03, 0.01),
+}
+
+
+@pytest.mark.parametrize(
+    ("p_values", "limits", "word", "metric"),
+    [
+        ({}, {}, "no miscalibration detected", "share_bias_open"),
+        ({"share_bias_open": 0.01}, {"share_bias_open": (0.1, 0.05, 0.2)}, "biased", "share_bias_open"),
+        ({"share_bias_open": 0.03}, {"share_bias_open": (0.02, 0.01, 0.03)}, "inconclusive", "share_bias_open"),  # 0.06
+        ({}, {"share_bias_tall forest": (0.0, -0.08, 0.08)}, "inconclusive", "share_bias_tall forest"),
+    ],
+)
+def test_classes_are_judged_by_the_share_of_the_class_that_leaves_most_open(p_values, limits, word, metric):
+    found = verdict(dict.fromkeys(CLASSES, 0.5) | p_values, CLASSES | limits)
+
+    assert (found.word, found.bias.metric) == (word, metric)
+    assert found.as_record()["effect"]["z_mean"] is None
+
+
+def test_a_class_without_a_test_leaves_the_verdict_open():
+    tested = {"overconfidence": 0.5, "share_bias_open": 0.5}
+    found = verdict(tested, CLASSES | {"share_bias_tall forest": (0.0, None, None)}, "few blocks")
+
+    assert found.word == "inconclusive"
+    assert found.bias.metric == "share_bias_tall forest"
 
 
 def test_a_form_without_any_part_cannot_be_tested():

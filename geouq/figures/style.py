@@ -30,7 +30,7 @@ from PIL import Image
 from geouq.core.atomic import atomic_write
 from geouq.core.errors import ConfigError
 from geouq.inference import Bands
-from geouq.metrics import heading_at, metric_label, named
+from geouq.metrics import heading_of, metric_label, named
 from geouq.summary import Summary
 
 Floats = NDArray[np.float64]
@@ -344,7 +344,7 @@ def readable_name(name: str) -> str:
     found = named(name)
     if found is None or found[0].label or not found[0].heading:
         return metric_label(name)
-    return heading_at(*found)
+    return heading_of(name)
 
 
 def with_units(name: str, units: str) -> str:

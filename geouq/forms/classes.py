@@ -53,6 +53,11 @@ class Classes(KernelForm):
         """Return the names of the classes."""
         return self.names
 
+    @property
+    def class_names(self) -> tuple[str, ...]:
+        """Return the names of the classes."""
+        return self.names
+
     def described(self) -> str:
         """Return a description of the form for people."""
         return f"classes {', '.join(f'{name} ({code})' for name, code in zip(self.names, self.codes, strict=True))}"

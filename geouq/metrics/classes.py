@@ -196,6 +196,31 @@ def overconfidence(summary: Summary) -> Floats:
 
 
 @metric(
+    "share error",
+    unit="1",
+    ideal="0",
+    above="over-prediction",
+    source=MURPHY,
+    forms=("classes",),
+    choice="class",
+    bounds=(-1.0, 1.0),
+    is_tested=True,
+    part="bias",
+    scale=Around(0.2),
+    heading="predicted minus observed share",
+    rank=48,
+    shown=("page", "table", "cell sums"),
+)
+def share_bias(summary: Summary, place: int) -> Floats:
+    """Mean probability of a class less the share of pixels that belong to it; unit 1, ideal 0.
+
+    Summed over classes it is 0. place : of the class, from 0. Murphy 1973.
+    """
+    sums = _by_class(summary)[..., place, :, :]
+    return _by_weight((sums[..., P] - sums[..., HIT]).sum(-1), summary)
+
+
+@metric(
     "ECE",
     unit="1",
     ideal="0",

@@ -101,6 +101,7 @@ _CALLS: Mapping[Choice, Callable[[MetricOptions], list[_Call]]] = {
     "calibration_weights": lambda c: [_Call((tuple(c.calibration_levels), c.calibration_weights))],
     "reference_mean": lambda c: [_Call((c.reference_mean,))],
     "quantile": lambda c: [_Call((p,), level_name("", p)) for p in c.form.quantile_levels],
+    "class": lambda c: [_Call((k,), f"_{name}") for k, name in enumerate(c.form.class_names)],
     "pair": lambda c: [_Call((p,), level_name("", p)) for p in c.form.pairs],
 }
 

@@ -32,6 +32,7 @@ Choice = Literal[
     "reference_mean",
     "quantile",
     "pair",
+    "class",
 ]
 Place = Literal[
     "page",
@@ -53,7 +54,7 @@ Part = Literal["", "bias", "spread", "shape", "coverage", "skill"]
 OF_VARIANCE = ("variance",)  # every form of a forecast that has a variance
 ANY, NOT_NEGATIVE, SHARE = (-np.inf, np.inf), (0.0, np.inf), (0.0, 1.0)
 OF_LEVELS = ("level", "group", "quantile", "pair")
-SUFFIXES = {**dict.fromkeys(OF_LEVELS, "_<level>"), "threshold": "_<t>"}  # of names in the docs
+SUFFIXES = {**dict.fromkeys(OF_LEVELS, "_<level>"), "threshold": "_<t>", "class": "_<class>"}  # of names in the docs
 USUAL_LEVEL = 0.9  # whose coverage stands for all levels where there is room for one
 # in which metrics are listed; those of other modules come last
 FAMILIES = (
@@ -323,6 +324,29 @@ def heading_at(metric: Metric, level: float | None) -> str:
     return metric.heading if level is None else f"{metric.heading} of {round(100 * level, 10):g} %"
 
 
+def heading_of(name: str) -> str:
+    """Return the heading of a number, by its name in tables, with its level or class; the name where there is none.
+
+    >>> heading_of("coverage_68.27"), heading_of("share_bias_open forest")
+    ('coverage of 68.27 %', 'predicted minus observed share of open forest')
+    """
+    found = named(name)
+    if found is None or not found[0].heading:
+        return name
+    of_class = class_in(name)
+    return f"{found[0].heading} of {of_class}" if of_class else heading_at(*found)
+
+
+def class_in(name: str) -> str:
+    """Return the class of a number, by its name in tables; empty where it is of no class.
+
+    >>> class_in("share_bias_open forest"), class_in("zms")
+    ('open forest', '')
+    """
+    found = named(name)
+    return name.removeprefix(f"{found[0].name}_") if found and found[0].choice == "class" else ""
+
+
 def metric_label(name: str) -> str:
     """Return what a number, by its name in tables, is called in tables, figures and pages for people.
 
@@ -351,6 +375,8 @@ def _found(name: str, metrics: Iterable[Metric]) -> tuple[Metric, float | None] 
     base, _, percent = name.rpartition("_")
     for one in metrics:
         if one.choice not in OF_LEVELS and one.name == name:
+            return one, None
+        if one.choice == "class" and name.startswith(f"{one.name}_"):
             return one, None
         if one.choice in OF_LEVELS and one.name == base and percent.replace(".", "", 1).isdecimal():
             return one, round(float(percent) / 100, 12)

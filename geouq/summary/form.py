@@ -112,6 +112,11 @@ class Form(ABC):
         return ()
 
     @property
+    def class_names(self) -> tuple[str, ...]:
+        """Return the names of the classes whose probabilities are given."""
+        return ()
+
+    @property
     def pairs(self) -> Mapping[float, tuple[int, int]]:
         """Level of each central interval between two quantiles, narrow first: the places of the two quantiles."""
         return {}
