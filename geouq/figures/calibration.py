@@ -133,7 +133,7 @@ def pit_histogram(
 ) -> Figure:
     """Return the density of the probability integral transform in 20 bins; flat at 1 when calibrated.
 
-    High ends are over-confident, a high middle under-confident, a slope a bias. The grey band would hold each bar of a
+    High ends are over-confident, a high middle under-confident, a slope a bias. The grey band would hold all bars of a
     calibrated forecast as often as its level says: of as many independent pixels as the bootstrap finds the histogram
     to be worth (no band where that is not to be told), or, without `bands`, of all of them, which is too narrow where
     errors are correlated. The note shows `verdict`, the verdict in words, where it is given.
@@ -152,7 +152,7 @@ def pit_histogram(
         f"{pixels(summary.n)}{covered if 0.9 in summary.levels else ''}",
         f"mean of z {centre}, std of z {spread}",
         f"verdict: {verdict}" if verdict else "",
-        f"band: {percent(level)} of each bar if calibrated; {size}" if known else f"no band: {TOO_FEW}",
+        f"band: {percent(level)} for all bars if calibrated; {size}" if known else f"no band: {TOO_FEW}",
     )
     key(figure, [axes])
     return figure

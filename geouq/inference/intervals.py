@@ -435,14 +435,14 @@ def _widening(blocks: Blocks, level: float) -> dict[str, float]:
 
 
 def pit_half_width(effective: float, level: float) -> float:
-    """Return how far from 1 the density of a PIT bin may be at a level, of so many independent pixels.
+    """Return how far from 1 the densities of all PIT bins are at most at a level, of so many independent pixels.
 
-    These are the normal limits of a binomial share of 1/20.
+    These are the normal limits of a binomial share of 1/20, for 20 bins together (Bonferroni).
 
     >>> round(pit_half_width(7600, 0.95), 4)
-    0.098
+    0.1512
     """
-    return quantile((1 + level) / 2) * float(np.sqrt((PIT_BINS - 1) / effective))
+    return quantile(1 - (1 - level) / (2 * PIT_BINS)) * float(np.sqrt((PIT_BINS - 1) / effective))
 
 
 def _limits(estimates: Floats, drawn: Floats, widening: float, level: float, bounds: tuple[float, float]) -> Floats:

@@ -32,6 +32,7 @@ OVER_PREDICTED_BELOW = SIGNED[::-1]  # red is a prediction above the truth in al
 OVER_CONFIDENT_ABOVE = _rgb("542788", "998ec3", "ced0e8", "f7f7f7", "fee0b6", "f1a340", "b35806")
 OVER_CONFIDENT_BELOW = OVER_CONFIDENT_ABOVE[::-1]
 FAULT = _rgb("ffffe5", "ffeea8", "febf4b", "f07818", "cd4d02", "9d3604", "662506")  # from none to large
+SKILL = FAULT[::-1]  # from none to perfect
 AMOUNT = _rgb("440154", "443a83", "31688e", "21908c", "35b779", "8fd744", "fde725")
 
 NEUTRAL = _rgb("e0e0e0")[0]
@@ -102,7 +103,8 @@ def _of_record(scale: OwnScale, value: Value, ideal: float, whole: Summary, two_
         case Ratio(factor):
             return _about_one(factor, two_sided)
         case Span(low, high, is_signed):
-            return even(low, high, SIGNED if is_signed else AMOUNT)
+            of_amounts = SKILL if ideal == high else AMOUNT
+            return even(low, high, SIGNED if is_signed else of_amounts)
         case AroundValue(reach):
             middle = float(value.value) if np.isfinite(value.value) else 0.0
             return rounded(middle - reach, middle + reach, FAULT)

@@ -21,7 +21,7 @@ from geouq.maps.cell_metrics import kept_by_cell
 from geouq.maps.lattice import corners_on_lattice
 from geouq.maps.pixel_maps import PIXEL_MAPS
 from geouq.maps.scales import Scale, cell_scale, hexadecimal
-from geouq.metrics import Value, binned, coverage, evaluate_metric, heading_at, metrics_of, unit_of
+from geouq.metrics import Value, binned, coverage, evaluate_metric, heading_of, metrics_of, unit_of
 from geouq.summary import Summary, TilePlace
 
 Floats = NDArray[np.float64]
@@ -414,9 +414,7 @@ def _map_metrics(values: Iterable[Value], side: ForecastSample, units: str) -> l
         metric = value.metric
         unit = unit_of(metric, units).replace("^2", "²")
         scale = cell_scale(of_cells.get(value.name, value), side.whole)
-        found.append(
-            MapMetric(value.name, metric.name, heading_at(metric, value.level), unit, scale, metric.part, metric.claim)
-        )
+        found.append(MapMetric(value.name, metric.name, heading_of(value.name), unit, scale, metric.part, metric.claim))
     return found
 
 

@@ -59,6 +59,7 @@ def _regions(content: ReportContent) -> dict[str, Any]:
         "names": names,
         "tiles": [None, *tiles],
         "lines": [content.outlines.lines.get(name) for name in names],
+        "spots": [content.outlines.spots.get(name) for name in names],
         "note": content.outlines.note,
         "perFile": AT_ONCE,
     }

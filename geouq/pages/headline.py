@@ -10,8 +10,8 @@ from geouq.config import Variable
 from geouq.core.gaussian import quantile
 from geouq.core.wording import digits_from, for_people, true_minus, with_interval
 from geouq.inference import TOO_FEW
-from geouq.metrics import deviation, heading_at, named
-from geouq.verdict import INCONCLUSIVE, NOT_ADJUSTED, Part, Place, Verdict, place_of
+from geouq.metrics import class_in, deviation, heading_at, heading_of, named
+from geouq.verdict import INCONCLUSIVE, NARROW_GAP, NOT_ADJUSTED, Part, Place, Verdict, is_share, place_of
 
 Tone = Literal["bad", "open", "fine"]
 
@@ -161,7 +161,11 @@ def _rank(verdict: Verdict) -> tuple[bool, float]:
 
 def effect_words(verdict: Verdict) -> str:
     """Return the size of the effect in words: coverage, spread, and bias if it matters."""
-    words = [one for one in (covered(verdict), spread_words(verdict), too_sure(verdict), shifted(verdict)) if one]
+    words = [
+        one
+        for one in (covered(verdict), spread_words(verdict), too_sure(verdict), shifted(verdict), misjudged(verdict))
+        if one
+    ]
     return "; ".join(words) or "no estimate"
 
 
@@ -202,19 +206,36 @@ def shifted(verdict: Verdict) -> str:
     part = verdict.bias
     if verdict.std_factor is None or part.value is None or not (part.finding or abs(part.value) >= 0.5):
         return ""
-    ends = sorted(abs(end) for end in (part.ci_low, part.ci_high) if end is not None and end * part.value > 0)
+    sign = 1 if part.value > 0 else -1
+    ends = sorted(sign * end for end in (part.ci_low, part.ci_high) if end is not None)
     digits = digits_from(2, 0.0, [*ends, part.value])
     limits = f" ({ends[0]:.{digits}f} to {ends[1]:.{digits}f})" if len(ends) == 2 else ""
-    chance = "" if part.finding else _not_found(verdict, limits)
+    chance = "" if part.finding else _not_found(verdict, is_excluded=bool(limits) and ends[0] > 0)
     side = "below" if part.value > 0 else "above"
-    return f"predictions {abs(part.value):.{digits}f} std{limits} {side} the truth{chance}"
+    return true_minus(f"predictions {abs(part.value):.{digits}f} std{limits} {side} the truth{chance}")
 
 
-def _not_found(verdict: Verdict, limits: str) -> str:
-    """Return what the tests say of a bias that is no finding; nothing where no part is one, as the verdict says so."""
+def misjudged(verdict: Verdict) -> str:
+    """Return by how much the share of a class is off, if that is significant or large; empty for other forecasts."""
+    part = verdict.bias
+    if not is_share(part.metric) or part.value is None or not (part.finding or abs(part.value) >= NARROW_GAP):
+        return ""
+    sign = 1 if part.value > 0 else -1
+    ends = sorted(100 * sign * end for end in (part.ci_low, part.ci_high) if end is not None)
+    limits = f" ({ends[0]:.1f} to {ends[1]:.1f})" if len(ends) == 2 else ""
+    share = f"predicted share of {class_in(part.metric)} {100 * abs(part.value):.1f} percentage points{limits}"
+    chance = "" if part.finding else _not_found(verdict, is_excluded=bool(limits) and ends[0] > 0)
+    return true_minus(f"{share} {'above' if part.value > 0 else 'below'} the observed{chance}")
+
+
+def _not_found(verdict: Verdict, *, is_excluded: bool) -> str:
+    """Return what the tests say of a bias that is no finding; nothing where no part is one, as the verdict says so.
+
+    is_excluded : whether its interval excludes 0.
+    """
     if not verdict.bias.is_tested:
         return ", not tested" if verdict.is_certain else ""
-    return ", not significant" + (" among the tests of all regions" if limits else "")
+    return ", not significant" + (" among the tests of all regions" if is_excluded else "")
 
 
 def _with_limits(part: Part) -> str:
@@ -291,7 +312,8 @@ def _differs(part: Part, of: str) -> str:
     found = named(part.metric)
     if found is None or part.value is None:
         return part.finding
-    heading, side = heading_at(*found), deviation(found[0], is_above=part.value > part.ideal)
+    heading = heading_of(part.metric) if class_in(part.metric) else heading_at(*found)
+    side = deviation(found[0], is_above=part.value > part.ideal)
     name = heading if heading[:1].strip() else f"{found[0].symbol}{heading}"
     own = f" is {_with_limits(part)} and" if of == "shape" else ""
     return f"{name}{own} differs from {for_people(part.ideal)}{f' ({side})' if side else ''}"

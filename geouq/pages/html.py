@@ -164,10 +164,10 @@ class _Report:
         )
 
     @property
-    def _pixels(self) -> int:
-        """Return the largest number of pixels of a variable."""
-        counts = (row["n"] for row in self.content.metrics_without_tiles if row["level"] == "all")
-        return max(counts, default=0)
+    def _pixels(self) -> str:
+        """Return the number of pixels of the variables, from the smallest to the largest."""
+        counts = {row["n"] for row in self.content.metrics_without_tiles if row["level"] == "all"} or {0}
+        return " to ".join(map(thousands, sorted({min(counts), max(counts)})))
 
     def region(self, region: str) -> str:
         """Return the page of a region."""

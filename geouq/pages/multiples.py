@@ -249,8 +249,8 @@ def _pit(drawn: Sequence[Variable], columns: Sequence[Sequence[Curves]]) -> Kind
 
     return Kind(
         "pit", "PIT",
-        "Across: where the truth lies in the predicted distribution; up: density, 1 where calibrated. Inside the band "
-        "around 1 the difference may be chance.", [frame] * len(drawn), histogram,
+        "Across: where the truth lies in the predicted distribution; up: density, 1 where calibrated. If all bars are "
+        "inside the band around 1, the differences may be chance.", [frame] * len(drawn), histogram,
     )  # fmt: skip
 
 

@@ -6,7 +6,7 @@ from urllib.parse import urlencode
 
 from geouq.config import Variable
 from geouq.core.wording import for_people, true_minus, with_interval
-from geouq.metrics import deviation, ideal_value, named, shown_in, usual_heading, usual_name
+from geouq.metrics import deviation, heading_of, ideal_value, named, shown_in, usual_heading, usual_name
 from geouq.metrics.record import OF_VARIANCE
 from geouq.pages.content import ReportContent
 from geouq.pages.headline import effect_words, severity
@@ -34,7 +34,7 @@ def shown_numbers(content: ReportContent) -> Numbers:
     Tiles may be thousands, so their rows have only the columns that pages show.
     """
     found: dict[Place, dict[str, Row]] = {}
-    names = headings()
+    names = headings(content.metric_names)
     for row in content.metrics:
         if row["metric"] in names and row["bins"] in ("", content.bins):
             own = {name: row[name] for name in OF_TILE} if row["level"] == "tile" else row
@@ -48,12 +48,16 @@ def shown_metrics(content: ReportContent) -> Headings:
     of_variance = [metric for metric in shown_in("page") if metric.forms == OF_VARIANCE]
     if any(metric.choice == "none" and metric.name in shown for metric in of_variance):
         shown |= set(map(usual_name, of_variance))
-    return tuple((name, heading) for name, heading in headings().items() if name in shown)
+    return tuple((name, heading) for name, heading in headings(shown).items() if name in shown)
 
 
-def headings() -> dict[str, str]:
-    """Return the heading of each number shown, by its name in tables."""
-    return {usual_name(metric): usual_heading(metric) for metric in shown_in("page")}
+def headings(names: Iterable[str]) -> dict[str, str]:
+    """Return the heading of each number shown, by its name in tables. names : those in the tables."""
+    found = {usual_name(metric): usual_heading(metric) for metric in shown_in("page") if metric.choice != "class"}
+    of_classes = (
+        name for name in names if (one := named(name)) and one[0].choice == "class" and "page" in one[0].shown
+    )
+    return found | {name: heading_of(name) for name in of_classes}
 
 
 def regions_sheet(
@@ -155,14 +159,13 @@ def worst_tiles(
     columns = (Column("variable", "text"), Column("tile", "name"), Column("pixels"), Column("effect", "long"))
     caption = (
         f"The {WORST_TILES} tiles with the largest effects on each variable. Single tiles are not tested, and an "
-        "effect in few pixels may be chance. The link of a tile shows it on the map. The pictures are of its cells; "
-        "error and z are red where predictions are too high, blue where they are too low, and grey is without data."
+        "effect in few pixels may be chance. The link of a tile shows it on the map."
     )
     return Sheet("worst", caption, columns, groups)
 
 
 def _of_bins(content: ReportContent) -> str:
-    found = map(named, content.metric_names & headings().keys())
+    found = map(named, content.metric_names & headings(content.metric_names).keys())
     binned = {one[0].symbol: one[0].rank for one in found if one and one[0].choice == "bins"}
     if not binned:
         return ""
@@ -201,7 +204,13 @@ def _with_units(variable: Variable) -> str:
 
 
 def _headed(shown: Headings) -> list[Column]:
-    return [Column(heading, about=one[0].claim if (one := named(name)) else "") for name, heading in shown]
+    return [Column(heading, about=_claim(name)) for name, heading in shown]
+
+
+def _claim(name: str) -> str:
+    """Return what a number means, in a sentence."""
+    found = named(name)
+    return found[0].claim if found else ""
 
 
 def _number_cells(shown: Headings, rows: Mapping[str, Row], verdict: Verdict | None = None) -> list[Cell]:
@@ -273,14 +282,15 @@ SHIFT_KINDS = ("text", "name", "number", "number", "number", "text")
 def shift_sheet(content: ReportContent) -> Sheet:
     """Return the numbers shown, in distribution and out of distribution."""
     groups: dict[str, list[list[Cell]]] = {}
+    shown = headings({row["metric"] for row in content.shift})
     for row in content.shift:
-        if row["metric"] in headings() and row["bins"] in ("", content.bins):
+        if row["metric"] in shown and row["bins"] in ("", content.bins):
             groups.setdefault(_named(row), []).append(_shift_row(row))
     columns = tuple(Column(heading, kind) for heading, kind in zip(SHIFT, SHIFT_KINDS, strict=True))
     caption = (
         "Difference: out of distribution minus in distribution; its interval is from independent resamples of both. A "
         "colour shows a significant difference."
-        f"{why_dashes(row for row in content.shift if row['metric'] in headings())}"
+        f"{why_dashes(row for row in content.shift if row['metric'] in shown)}"
     )
     return Sheet("shift", caption, columns, groups, "tables/shift.csv")
 
@@ -288,8 +298,9 @@ def shift_sheet(content: ReportContent) -> Sheet:
 def models_sheet(content: ReportContent) -> Sheet:
     """Return the differences between the numbers of each model and those of the first one."""
     found: dict[tuple[str, ...], dict[str, Row]] = {}
+    compared = headings({row["metric"] for row in content.comparison})
     for row in content.comparison:
-        if row["metric"] in headings() and row["bins"] in ("", content.bins):
+        if row["metric"] in compared and row["bins"] in ("", content.bins):
             found.setdefault((*place_of_row(row), row["against"]), {})[row["metric"]] = row
     groups: dict[str, list[list[Cell]]] = {}
     shown = shown_metrics(content)
@@ -300,7 +311,7 @@ def models_sheet(content: ReportContent) -> Sheet:
         Column("variable", "text"),
         Column("region", "name"),
         Column("models", "text"),
-        *(Column(heading) for _, heading in shown),
+        *_headed(shown),
     )
     caption = (
         f"Differences on the same resamples of blocks of cells, with intervals. {CERTAIN}"
@@ -319,7 +330,7 @@ def _shift_row(row: Row) -> list[Cell]:
         says = "better" if row["verdict"].startswith("better") else "worse"
     return [
         Cell(_named(row)),
-        Cell(headings()[row["metric"]]),
+        Cell(heading_of(row["metric"]), about=_claim(row["metric"])),
         _with_digits(Cell(_text(row["in"])), row["in"]),
         _with_digits(Cell(_text(row["out"])), row["out"]),
         _difference(row),

@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from geouq.pages.cells import Layout, Placed
+from geouq.pages.region_names import Spot, widest
 from geouq.rasters.outlines import outlines
 from geouq.rasters.vector import Polygons
 
@@ -18,9 +19,13 @@ MOST_LINES = 20_000
 
 @dataclass(frozen=True)
 class Outlines:
-    """Lines of each region in pixels of the map, as x0, y0, x1, y1 one after another. note : why some are missing."""
+    """Lines of each region in pixels of the map, as x0, y0, x1, y1 one after another.
+
+    spots : where its name stands, x, y and the width there. note : why some are missing.
+    """
 
     lines: Mapping[str, Sequence[float]] = field(default_factory=dict)
+    spots: Mapping[str, Sequence[float]] = field(default_factory=dict)
     note: str = ""
 
 
@@ -35,6 +40,7 @@ def outlines_on(layout: Layout, polygons: Iterable[Polygons], wanted: Collection
         If a tile has no CRS, or the polygons cannot be transformed to it.
     """
     found: dict[str, list[Floats]] = {}
+    spots: dict[str, Spot] = {}
     for own in polygons:
         if not set(own.names) & set(wanted):
             continue
@@ -42,15 +48,21 @@ def outlines_on(layout: Layout, polygons: Iterable[Polygons], wanted: Collection
             edges, owner = outlines(own, tile.place.grid)
             zone = own.zone[owner]
             for number in np.unique(zone).tolist():
-                if own.names[number] in wanted:
-                    found.setdefault(own.names[number], []).append(_on_map(edges[zone == number], tile))
+                name, edges_of_zone = own.names[number], edges[zone == number]
+                if name not in wanted:
+                    continue
+                found.setdefault(name, []).append(_on_map(edges_of_zone, tile))
+                spot = widest(edges_of_zone, *tile.place.grid.shape)
+                if spot and spot.width > spots.get(name, spot._replace(width=0.0)).width:
+                    spots[name] = spot._replace(x=spot.x + tile.left, y=spot.y + tile.top)
     lines = {name: np.concatenate(parts) for name, parts in found.items()}
     step = max(_side(layout) / FINEST, 0.1)
     rounded = _rounded(lines, step)
     while sum(map(len, rounded.values())) > MOST_LINES:
         step *= 2
         rounded = _rounded(lines, step)
-    return Outlines({name: np.round(own, 1).ravel().tolist() for name, own in rounded.items() if len(own)})
+    shown = {name: np.round(own, 1).ravel().tolist() for name, own in rounded.items() if len(own)}
+    return Outlines(shown, {name: np.round(spot, 1).tolist() for name, spot in spots.items()})
 
 
 def _side(layout: Layout) -> int:

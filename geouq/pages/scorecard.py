@@ -5,15 +5,16 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from geouq.config import Variable
-from geouq.core.wording import digits_from, for_people, true_minus
-from geouq.maps.scales import OVER_CONFIDENT_ABOVE, SIGNED, Rgb, hexadecimal
+from geouq.core.wording import digits_from, true_minus, with_interval
+from geouq.maps.scales import OVER_CONFIDENT_ABOVE, SIGNED, SKILL, Rgb, hexadecimal
 from geouq.metrics import named
 from geouq.pages.headline import certainty, effect_words, severity
 from geouq.pages.marks import ELSEWHERE, HOLDS, MARKS, OPEN
-from geouq.verdict import NARROW, NARROW_GAP, NARROW_MEAN, Part, Place, Verdict, narrow_coverage, place_of
+from geouq.verdict import NARROW, NARROW_GAP, Part, Place, Verdict, is_share, limit_of_bias, narrow_coverage, place_of
 
 SIGNIFICANT, UNCERTAIN, UNTESTED = "sig", "open", "untested"
-SKILL_STEPS = (0.0, 0.4, 0.7)
+SKILL_STEPS = (0.0, 0.33, 0.67)
+SKILL_COLOURS = (SKILL[0], SKILL[1], SKILL[3], SKILL[5])  # those of the map of R² in the middle of each step
 INLINE = 240  # cells on the page itself; further rows are loaded when they are needed
 FEWEST_ROWS = 6
 
@@ -31,16 +32,18 @@ SPREAD = Fill("f", (1.1, 1.25, 1.6), CONFIDENCE)  # factors
 GAP = Fill("f", (0.01, 0.05, 0.1), CONFIDENCE)  # between confidence and accuracy
 COVERAGE = Fill("f", (0.02, 0.05, 0.15), ("covers too much", "covers too little"))
 BIAS = Fill("b", (0.1, 0.3, 0.75), ("under-prediction", "over-prediction"))
+SHARES = BIAS._replace(limits=GAP.limits)  # between the predicted and the observed share of a class
 COLOURS: Mapping[str, Sequence[Rgb]] = {"f": OVER_CONFIDENT_ABOVE, "b": SIGNED}  # of the fills -3 to 3
 
 
 def fill_rules() -> str:
     """Return the style rules of the fills, in the colours of the maps."""
-    return "".join(
-        f".card .{prefix}{step} {{ background-color: {hexadecimal(colour)}; }}\n"
+    fills = {
+        f"{prefix}{step}": colour
         for prefix, colours in COLOURS.items()
         for step, colour in enumerate(colours, start=-3)
-    )
+    } | {f"k{step}": colour for step, colour in enumerate(SKILL_COLOURS)}
+    return "".join(f".card .{name} {{ background-color: {hexadecimal(colour)}; }}\n" for name, colour in fills.items())
 
 
 class Mark(NamedTuple):
@@ -105,10 +108,15 @@ TABS = (
         "bias",
         "Bias",
         "Mean of z: how far the truth is above the mean, in units of the predicted std. Red, ↑: predictions are too "
-        "high; blue, ↓: too low.",
+        "high; blue, ↓: too low. For "
+        "classes, the predicted minus the observed share of the class that decides.",
         BIAS,
     ),
-    Tab("skill", "Skill", "Share of the variance of the truth that the mean explains. Red: worse than a constant."),
+    Tab(
+        "skill",
+        "Skill",
+        "Share of the variance of the truth that the mean explains (R²). Darkest: no more than a constant.",
+    ),
 )
 
 
@@ -202,7 +210,8 @@ def states(verdict: Verdict) -> dict[str, str]:
 
     Numbers that the forecast does not have are left out.
     """
-    limits = {"spread": (verdict.spread, (1 / NARROW, NARROW)), "bias": (verdict.bias, (-NARROW_MEAN, NARROW_MEAN))}
+    most = limit_of_bias(verdict.bias)
+    limits = {"spread": (verdict.spread, (1 / NARROW, NARROW)), "bias": (verdict.bias, (-most, most))}
     if verdict.gap is not None:
         limits["spread"] = verdict.spread, (-NARROW_GAP, NARROW_GAP)
     if verdict.coverage_level is not None:
@@ -225,7 +234,7 @@ def _spread(verdict: Verdict) -> Mark:
         return _mark(_signed(gap, 3), GAP, abs(gap), state, is_above=gap > 0)
     if factor is None or factor <= 0:
         return Mark()
-    text = for_people(factor)
+    text = with_interval(factor, part.ci_low, part.ci_high).split()[0]
     if state == SIGNIFICANT and float(text) == part.ideal:
         text = f"{factor:.{digits_from(2, part.ideal, [factor])}f}"
     return _mark(text, SPREAD, max(factor, 1 / factor), state, is_above=factor > 1)
@@ -244,6 +253,8 @@ def _bias(verdict: Verdict) -> Mark:
     part, state = verdict.bias, states(verdict).get("bias")
     if part.value is None or state is None:
         return Mark()
+    if is_share(part.metric):
+        return _mark(_signed(part.value, 3), SHARES, abs(part.value), state, is_above=part.value > 0)
     digits = digits_from(2, part.ideal, [part.value]) if state == SIGNIFICANT else 2
     return _mark(_signed(part.value, digits), BIAS, abs(part.value), state, is_above=part.value < 0)
 

@@ -10,7 +10,7 @@ from geouq.pages.marks import MARKS
 
 DASH = "–"  # noqa: RUF001  in place of a number that is missing
 FIGURE, POINT = "\N{FIGURE SPACE}", "\N{PUNCTUATION SPACE}"  # as wide as a digit, and as a decimal point
-SHORT, SMALL = 120, 220  # rows and numbers; larger tables show one group at a time, which is loaded when it is shown
+SHORT, SMALL = 60, 220  # rows and numbers; larger tables show one group at a time, which is loaded when it is shown
 LARGEST_FILE = 1_000_000  # bytes
 METRICS = "tables/metrics.csv"
 LITTLE = 64_000  # bytes; groups that have no more together are in one file
@@ -20,7 +20,7 @@ class Cell(NamedTuple):
     """A cell of a table.
 
     under : small text below. says : finding, shown as a colour and a mark. link : address. number : all digits, as in
-    the CSV tables, if the text has fewer.
+    the CSV tables, if the text has fewer. about : what the number of a row means.
     """
 
     text: str
@@ -28,6 +28,7 @@ class Cell(NamedTuple):
     says: str = ""
     link: str = ""
     number: str = ""
+    about: str = ""
 
 
 class Column(NamedTuple):

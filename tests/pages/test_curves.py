@@ -53,7 +53,7 @@ def test_points_are_those_of_the_bins_shown_with_the_bands_that_are_known():
     assert found.reliability == [(1.0, 2.0, 1.0, 3.0), (3.0, 6.0)]  # the second bin holds no pixel, the third no band
     assert found.calibration == [(0.25, 0.125, 0.1, 0.2), (0.75, 0.375, 0.3, 0.5)]
     assert found.pit == [1.5]
-    assert found.pit_half_width == pytest.approx(1.96 * np.sqrt(19 / 100), rel=1e-3)
+    assert found.pit_half_width == pytest.approx(3.0233 * np.sqrt(19 / 100), rel=1e-3)  # 1.96 for one bar
     assert found.by_group == (0.9, {})  # nothing is known of these groups
 
 

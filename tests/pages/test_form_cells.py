@@ -81,5 +81,6 @@ def test_a_log_loss_that_is_infinite_somewhere_is_not_on_the_map(folder):
     sums = maps.variables[0]
 
     assert np.isinf(gq.classes.log_loss(whole))
-    assert {metric.name for metric in sums.metrics} == {"brier", "accuracy", "confidence", "overconfidence"}
+    shares = {f"share_bias_{name}" for name in ("open", "sparse", "dense")}
+    assert {metric.name for metric in sums.metrics} == {"brier", "accuracy", "confidence", "overconfidence", *shares}
     assert mean_of(sums, "brier") == pytest.approx(float(gq.classes.brier(whole)), rel=1e-6)

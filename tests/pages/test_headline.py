@@ -160,7 +160,7 @@ def test_an_effect_that_may_be_chance_says_so():
     )
 
     assert sure == "predictions 0.90 std (0.20 to 1.60) below the truth"
-    assert unsure == "predictions 0.90 std below the truth, not significant"
+    assert unsure == "predictions 0.90 std (−0.50 to 2.30) below the truth, not significant"  # noqa: RUF001
     assert adjusted == (
         "predictions 0.90 std (0.10 to 1.70) below the truth, not significant among the tests of all regions"
     )

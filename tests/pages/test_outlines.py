@@ -134,3 +134,26 @@ def test_a_polygon_of_very_many_points_is_drawn_with_few_lines(monkeypatch):
     assert len(found) <= 60
     middle = (found[:, :2] + found[:, 2:]) / 2
     np.testing.assert_allclose(np.hypot(*(middle - 50).T), 30, atol=4)
+
+
+def test_the_name_of_a_region_stands_inside_it_where_it_is_widest():
+    parts = shapely.union_all([shapely.box(0, -400, 100, 0), shapely.box(500, -900, 1000, -500)])
+    found = outlines_on(layout((0, 0)), [polygons(parts)], {"a"})
+
+    x, y, width = found.spots["a"]
+    assert (x, width) == (75, 50)
+    assert 50 < y < 90
+    assert parts.contains(shapely.Point(10 * x, -10 * y))
+
+
+def test_the_name_of_a_region_with_a_hole_is_not_in_the_hole():
+    ring = shapely.box(100, -900, 900, -100) - shapely.box(150, -850, 700, -150)
+    x, y, _ = outlines_on(layout((0, 0)), [polygons(ring)], {"a"}).spots["a"]
+
+    assert ring.contains(shapely.Point(10 * x, -10 * y))
+
+
+def test_a_region_over_several_tiles_has_one_name():
+    found = outlines_on(layout((0, 0), (0, 100)), [polygons(shapely.box(900, -600, 1800, -100))], {"a"})
+
+    assert found.spots["a"] == [140, pytest.approx(35, abs=1), 80]

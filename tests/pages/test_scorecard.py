@@ -10,7 +10,7 @@ from large_report import large_content
 from report_content import row as metric_row
 
 from geouq.config import Variable
-from geouq.maps.scales import OVER_CONFIDENT_ABOVE, SIGNED, hexadecimal
+from geouq.maps.scales import OVER_CONFIDENT_ABOVE, SIGNED, SKILL, hexadecimal
 from geouq.pages import write_report
 from geouq.pages.marks import MARKS
 from geouq.pages.scorecard import INLINE, TABS, fill_rules, scorecard, shown_tabs
@@ -39,9 +39,9 @@ def marks(found):
     ("spread", "text", "classes"),
     [
         (part(1.9, 1.4, 2.6, 0.01, "over-confident"), "1.9 ▲", "f3 sig"),
-        (part(0.6, 0.5, 0.8, 0.01, "under-confident"), "0.6 ▼", "f-3 sig"),
-        (part(1.3, 0.9, 1.8, 0.2), "1.3 ?", "f2 open"),
-        (part(0.95, 0.92, 0.98, 0.01, "under-confident"), "0.95 ▼", "f0 sig"),  # small but significant
+        (part(0.6, 0.5, 0.8, 0.01, "under-confident"), "0.60 ▼", "f-3 sig"),
+        (part(1.3, 0.9, 1.8, 0.2), "1.30 ?", "f2 open"),
+        (part(0.95, 0.92, 0.98, 0.01, "under-confident"), "0.950 ▼", "f0 sig"),  # small but significant
         (part(6.4), "6.4 untested", "f3 untested"),
         (part(1.02, 0.9, 1.2, 0.6), "1.02 ✓", "f0"),
         (part(1.02, 0.7, 1.4, 0.6), "1.02 ?", "f0 open"),  # the evidence is missing, so that nothing is praised
@@ -57,25 +57,26 @@ def test_a_significant_number_does_not_look_like_its_ideal():
     bias = Part("z_mean", 0.0004, 0.0001, 0.0007, 0.95, 0.01, "biased")
     own = verdict(part(1.0004, 1.0001, 1.0007, 0.01, "over-confident"), bias, 0.8997, (0.8995, 0.8999), 0.01)
 
-    assert [mark.text for mark in marks(own)[:3]] == ["89.97 △", "1.0004 ▲", "+0.0004 ↓"]
+    assert [mark.text for mark in marks(own)[:3]] == ["89.97 △", "1.00040 ▲", "+0.0004 ↓"]
 
 
 def test_fills_have_the_colours_of_the_maps():
     rules = fill_rules().splitlines()
 
-    assert len(rules) == 14
+    assert len(rules) == 18
     assert rules[0] == f".card .f-3 {{ background-color: {hexadecimal(OVER_CONFIDENT_ABOVE[0])}; }}"
     assert rules[13] == f".card .b3 {{ background-color: {hexadecimal(SIGNED[6])}; }}"
+    assert rules[14] == f".card .k0 {{ background-color: {hexadecimal(SKILL[0])}; }}"
 
 
 def test_where_another_tab_has_a_significant_effect_no_tab_praises():
     narrow, wide = part(1.0, 0.95, 1.05, 0.8), part(1.0, 0.7, 1.4, 0.6)
     biased = part(-1.1, -1.2, -1.0, 0.003, "biased")
 
-    assert marks(verdict(narrow, bias=biased))[1].text == "1 *"
-    assert marks(verdict(narrow))[1].text == "1 ✓"
+    assert marks(verdict(narrow, bias=biased))[1].text == "1.00 *"
+    assert marks(verdict(narrow))[1].text == "1.00 ✓"
     # hatching stays, and the sign says that the verdict is nevertheless certain
-    assert marks(verdict(wide, bias=biased))[1] == ("1 ?*", "f0 open", 1.0)
+    assert marks(verdict(wide, bias=biased))[1] == ("1.00 ?*", "f0 open", 1.0)
     assert marks(verdict(part(6.4), bias=biased))[1].text == "6.4 untested*"
     assert marks(verdict(part(None), bias=biased))[1].text == DASH
 
@@ -159,7 +160,7 @@ def test_the_key_of_each_tab_has_the_signs_that_the_tab_shows(tmp_path):
 
     assert words["spread"].startswith("▲ ▼ border and sign: significant, over-confident or under-confident")
     assert words["bias"].startswith("↑ ↓ border and sign: significant, over-prediction or under-prediction")
-    assert words["skill"] == "up to 0 up to 0.4 up to 0.7 above Not tested. A dash: not available"
+    assert words["skill"] == "up to 0 up to 0.33 up to 0.67 above Not tested. A dash: not available"
     assert "b2 sig" in keys["bias"]
     assert "f2" not in keys["bias"]
 

@@ -49,7 +49,7 @@ def test_the_page_shows_the_verdict_of_each_region_with_the_size_of_the_effect(t
     text = written(tmp_path, 0.001)
 
     assert "2.25\u00a0to\u00a02.75" in text
-    assert "1.5 ▲" in text
+    assert "1.50 ▲" in text
     assert "1.5 untested" in text
     assert "over-confident" in text
     assert "errors scatter 1.50 (1.30 to 1.90) times as much as predicted" in text

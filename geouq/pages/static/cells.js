@@ -94,7 +94,7 @@ geouq.cells = (() => {
   }
   /** What the map can show: a function of sums and a block, kind of the sums, name, unit and colours of each metric. */
   const metrics = (variable, first) => [...variable.metrics, {id: "n", of: "n", name: "pixels", unit: "1"}].map(metric => ({
-    ...metric, kind: kindOf(metric, variable, first),
+    ...metric, kind: kindOf(metric, variable, first), isBinned: BINNED.has(metric.of),
     at: (sums, block = 0) => metric.id in sums && metric.id !== "n" ? share(sums, metric.id, block) : functions[metric.of](sums, block),
   }));
   /** Points of the diagrams of a block. */

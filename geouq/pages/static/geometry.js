@@ -62,9 +62,10 @@ geouq.geometry = (layout, tiles) => {
       x: (from.left + to.right) / 2, y: -(from.top + to.bottom) / 2,
     };
   }
+  /** The name of a block: rows and columns count from 0, as in the files of cells. */
   function named(block) {
     const {tile, row, column} = place(block);
-    return `${layout.names[tile]}, row ${row + 1}, column ${column + 1}`;
+    return `${layout.names[tile]}, row ${row}, column ${column}`;
   }
   /** The sides of a tile; y downwards. */
   const sides = tile => ({left: lefts[tile] - left, top: tops[tile] - top, right: lefts[tile] - left + widths[tile], bottom: tops[tile] - top + heights[tile]});
@@ -104,13 +105,11 @@ geouq.geometry = (layout, tiles) => {
     };
     return {x: along(x, lefts, widths, left, step[0]), y: along(y, tops, heights, top, step[3])};
   }
-  /** The same of lines in pixels of the whole map, those of this map. */
-  function traced(flat) {
+  /** The same of lines in pixels of the whole map, and of the spot of the name, which may lie outside of this map. */
+  function traced(flat, spot) {
     const lines = Array.from({length: flat.length / 4}, (_, k) => [flat[4 * k] - left, flat[4 * k + 1] - top, flat[4 * k + 2] - left, flat[4 * k + 3] - top]);
-    const own = lines.filter(([x0, y0, x1, y1]) => blockAt((x0 + x1) / 2, -(y0 + y1) / 2) >= 0), xs = own.map(([x0, , x1]) => (x0 + x1) / 2), ys = own.map(([, y0, , y1]) => (y0 + y1) / 2);
-    const middle = values => values.reduce((sum, value) => sum + value, 0) / values.length, ends = values => values.reduce(([low, high], value) => [Math.min(low, value), Math.max(high, value)], [Infinity, -Infinity]);
-    const [low, high] = ends(xs);
-    return {lines: own, labels: own.length ? [{x: middle(xs), y: middle(ys), width: high - low}] : []};
+    const own = lines.filter(([x0, y0, x1, y1]) => blockAt((x0 + x1) / 2, -(y0 + y1) / 2) >= 0), label = spot && {x: spot[0] - left, y: spot[1] - top, width: spot[2]};
+    return {lines: own, labels: label && blockAt(label.x, -label.y) >= 0 ? [label] : []};
   }
   /** Whether a block is on this map. */
   const holds = block => Number.isInteger(block) && block >= 0 && block < first.at(-1) && shown.has(tileOf(block));

@@ -12,7 +12,7 @@ geouq.map = (async () => {
   const only = JSON.parse(section.dataset.map), wanted = only && new Set(only), home = Math.max(0, regions.names.indexOf(section.dataset.home));
   const tiles = [...layout.names.keys()].filter(tile => !wanted || wanted.has(layout.names[tile]));
   const map = geouq.geometry(layout, tiles), shownTiles = new Set(tiles);
-  const outlines = regions.tiles.map((own, k) => own ? map.outline(own.filter(tile => shownTiles.has(tile))) : regions.lines[k] && map.traced(regions.lines[k]));
+  const outlines = regions.tiles.map((own, k) => own ? map.outline(own.filter(tile => shownTiles.has(tile))) : regions.lines[k] && map.traced(regions.lines[k], regions.spots[k]));
   const cuts = layout.cut && layout.ground && !layout.ground.step[1] && !layout.ground.step[2] ? map.spans(layout.ground) : null, hasCuts = cuts && cuts.x.length + cuts.y.length > 2;
   let variable, data, metrics, view, hatched, drag = null;
   const {raster} = map, picture = element("canvas", {width: raster.columns, height: raster.rows}), image = new ImageData(raster.columns, raster.rows);
@@ -58,7 +58,7 @@ geouq.map = (async () => {
     hatched = openTiles();
     explain();
     section.querySelector(".mapped").textContent = `: ${chooseVariable.value}, `;
-    section.querySelector(".legend").textContent = cells.labelled(metric().name, metric().unit);
+    section.querySelector(".legend").replaceChildren(named(metric()));
     section.querySelector(".gradient").style.background = `linear-gradient(to right, ${bar.join(", ")})`;
     section.querySelector(".steps").replaceChildren(...steps.map((step, k) => element("span", {}, beyond(found, steps, k) + people(step))));
     draw();
@@ -87,15 +87,16 @@ geouq.map = (async () => {
     for (const k of bySize) for (const tile of regions.tiles[k]) shownRegion.set(tile, k);
   }
   const openTiles = () => tiles.filter(tile => ![SIGNIFICANT, NONE].includes(stateOf(shownRegion.get(tile))));
-  /** Say what hatching and outlines show, and why the spread of cells differs from that of the whole. */
+  /** Say what hatching and outlines show, and why numbers of cells differ from those of the whole, or of files. */
   function explain() {
     const {name, part: tab} = metric(), outlined = outlines.some(one => one?.lines.length) ? "; thick outline of a region where it is significant" : "";
     const shown = new Set(shownRegion.values()), where = !shown.has(0) ? "the region" : shown.size > 1 ? "the region, or of the whole outside of regions," : "the whole";
     section.querySelector(".hatching").textContent = tab in variable.states ? `Hatched where the ${name} of ${where} is not conclusive or cannot be tested${tabs.length ? ", as on the scorecard" : ""}${outlined}.` : `Nothing is hatched: hatching belongs to the tested numbers of the scorecard, and ${name} is none of them.`;
     const note = section.querySelector(".within"), parts = metric().part === "spread" && data.columns.z_square ? cells.scatter(data.columns, map.every) : null;
-    note.hidden = !parts;
     const [within, between, total] = parts ? [parts.within, parts.between, parts.total].map(people) : [];
-    if (parts) note.textContent = `A cell shows the scatter about its own mean (over all cells ${within}), not how far the means of cells differ (${between}). Together they make ${total} (squares add).`;
+    const scatter = parts && `A cell shows the scatter about its own mean (over all cells ${within}), not how far the means of cells differ (${between}). Together they make ${total} (squares add).`;
+    note.textContent = metric().isBinned ? "In the bins of the whole, so that cells add up; the files of cells have bins of each cell, and so other numbers." : scatter || "";
+    note.hidden = !note.textContent;
   }
   function rectangle({left, right, top, bottom}) {
     context.strokeRect(across(left), down(-top), (right - left) * view.scale, (top - bottom) * view.scale);
@@ -311,24 +312,28 @@ geouq.map = (async () => {
     panel.querySelector(".chosen").textContent = titleOf();
     panel.querySelector("[data-press=all]").hidden = isHome;
     panel.querySelector(".of").textContent = chooseVariable.selectedOptions[0].text;
-    const cellsOf = one.blocks ? "These cells in the bins of the whole; they have no bands and no intervals." : `Bins: ${layout.bins} of ${one.region === 0 ? "the whole" : "this region"}.`;
+    const cellsOf = one.blocks ? "These cells in the bins of the whole; they have no bands and no intervals." : `Bins: ${layout.bins} of ${one.region === 0 ? "the whole" : "this region"}. A dash: no number, or no interval.`;
     panel.querySelector(".bins").textContent = variable.rows.bins ? cellsOf : "";
     const places = [...panel.querySelectorAll(".chart")];
     if (places.length && own) charts.draw(places, own, whole, variable.units);
-    tell(CHOSEN, metrics.map(({id, at}) => total ? [at(total)] : own.numbers[id]));
+    tell(CHOSEN, metrics.map(({id, at}) => total ? [at(total)] : own.numbers[id]), total !== null);
     const {numbers} = whole ?? await diagramsOf(0);
     tell(WHOLE, metrics.map(({id}) => numbers[id]));
     if (own) spell(own);
+    panel.parentElement.classList.toggle("of-cells", Boolean(one.blocks));
     panel.dataset.shown = titleOf();
   }
   const POINTED = 1, CHOSEN = 2, WHOLE = 3; // columns of the table of numbers
-  function tell(column, numbers) {
+  /** Fill a column; summed : whether its numbers are from the sums of cells, whose bins are those of the whole. */
+  function tell(column, numbers, summed = false) {
+    const some = numbers.some(one => one?.[1] !== undefined);
     metrics.forEach((one, k) => {
       const cell = values.rows[k].cells[column], [value, low, high] = numbers[k] ?? [];
       cell.dataset.value = value ?? "";
-      const hasInterval = low !== undefined && column !== POINTED, [text, from, to] = hasInterval ? withInterval(value, low, high) : [value === undefined ? "" : people(value)];
+      const hasInterval = low !== undefined && column !== POINTED, [text, from, to] = hasInterval ? withInterval(value, low, high) : [value === undefined ? column === POINTED ? "" : "\u2013" : people(value)];
       cell.replaceChildren(one.id === "n" && value !== undefined ? thousands(value) : text);
-      if (hasInterval) cell.append(" ", element("small", {}, `${from} to ${to}`));
+      const under = hasInterval ? `${from} to ${to}` : value === undefined ? "" : summed && one.isBinned ? "bins of the whole" : some ? "\u2013" : "";
+      if (under) cell.append(" ", element("small", {}, under));
     });
   }
   function point(block) {
@@ -345,7 +350,7 @@ geouq.map = (async () => {
   const valueAt = block => data.ready.has(metric().kind) ? `${metric().name} ${people(metric().at(data.columns, block))}` : "";
   /** Show the numbers of the cell that is pointed at, of those columns that are loaded. */
   function tellPointed() {
-    tell(POINTED, metrics.map(one => pointed !== null && data.ready.has(one.kind) ? [one.at(data.columns, pointed)] : undefined));
+    tell(POINTED, metrics.map(one => pointed !== null && data.ready.has(one.kind) ? [one.at(data.columns, pointed)] : undefined), true);
     section.querySelector(".pointed-value").textContent = pointed === null ? "" : valueAt(pointed);
   }
   /** The numbers of the diagrams, for those who cannot see them, and for copying. */
@@ -511,6 +516,10 @@ geouq.map = (async () => {
   });
   choosePart.addEventListener("change", () => { if (choosePart.value) chooseRegion(Number(choosePart.value)); });
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => draw());
+  for (const [event, isPrinted] of [["beforeprint", true], ["afterprint", false]]) addEventListener(event, () => {
+    document.documentElement.classList.toggle("on-paper", isPrinted); // a dark page is printed on white paper
+    draw();
+  });
   chooseVariable.replaceChildren(...layout.variables.map(one => new Option(one.name)));
   const offered = regions.names.map((name, k) => [name, k]).filter(([, k]) => !only || k === home || k === 0);
   choosePart.replaceChildren(...offered.map(([name, k]) => new Option(name, k)), new Option("cells", "", false, false));

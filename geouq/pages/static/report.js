@@ -74,7 +74,9 @@ for (const button of document.querySelectorAll("[data-press=print]")) {
   button.addEventListener("click", () => print());
 }
 // Another page opens on the same variable, metric and tab.
-for (const link of document.querySelectorAll("nav a")) link.addEventListener("click", () => {
+document.addEventListener("click", ({target}) => {
+  const link = target.closest?.("nav a, .card th a");
+  if (!link || link.pathname === location.pathname) return;
   const kept = Object.entries(geouq.state()).filter(([key]) => ["variable", "metric", "tab"].includes(key));
   link.hash = new URLSearchParams(kept).toString();
 });

@@ -15,20 +15,21 @@
     return direction && order(direction === "ascending");
   }
   function filled(cell, kind, marks) {
-    const [text, under = "", says = "", link = ""] = [cell].flat();
+    const [text, under = "", says = "", link = "", , about = ""] = [cell].flat();
     const made = element(kind === "name" ? "th" : "td", kind === "name" ? {scope: "row"} : {className: `${kind === "number" ? "" : kind} ${says.replaceAll(" ", "-")}`.trim()});
+    if (about) Object.assign(made, {title: about, tabIndex: 0});
     made.append(link ? element("a", {href: link}, text) : text);
     if (says in marks) {
-      const mark = element("span", {className: "mark"}, marks[says]);
+      const mark = element("span", {className: "mark"}, `\u00a0${marks[says]}`);
       mark.setAttribute("role", "img");
       mark.setAttribute("aria-label", says);
-      made.append("\u00a0", mark);
+      made.append(mark);
     }
     if (under) made.append(element("small", under.length > 45 ? {className: "wide"} : {}, under));
     return made;
   }
   const first = cell => cell.firstChild?.textContent.trim() ?? "";
-  /** The number of a cell with all digits, or its text. */
+  /** The number of a cell with all digits, by which rows are sorted too, or its text. */
   const whole = cell => cell.dataset.number ?? first(cell);
   /** Offer the rows that are shown as a file. */
   function download(sheet, rows) {
@@ -62,14 +63,14 @@
     controls.append(download(sheet, () => [...body.rows].filter(row => !row.hidden).map(row => [...row.cells].map(whole))));
     for (const button of sheet.querySelectorAll("th button")) button.addEventListener("click", () => {
       const heading = button.closest("th"), by = turn(heading), column = heading.cellIndex;
-      body.append(...(by ? [...rows].sort((a, b) => by(first(a.cells[column]), first(b.cells[column]))) : rows));
+      body.append(...(by ? [...rows].sort((a, b) => by(whole(a.cells[column]), whole(b.cells[column]))) : rows));
       keep(sheet, heading);
     });
   }
   function long(sheet) {
     const index = JSON.parse(sheet.dataset.sheet), only = index.only.length ? new Set(index.only) : null;
     const body = sheet.querySelector("tbody"), [select, search] = sheet.querySelectorAll("select, input"), more = sheet.querySelector(".more");
-    const name = index.kinds.indexOf("name"), text = cell => [cell].flat()[0];
+    const name = index.kinds.indexOf("name"), text = cell => [cell].flat()[0], exact = cell => [cell].flat()[4] || text(cell);
     const empty = emptiness(sheet.querySelector(".controls"), search);
     let rows = [], shown = [], by = null;
     function show(count) {
@@ -81,7 +82,7 @@
     function again() {
       const wanted = search.value.toLowerCase();
       shown = wanted ? rows.filter(row => text(row[name]).toLowerCase().includes(wanted)) : [...rows];
-      if (by) shown.sort((a, b) => by.order(text(a[by.column]), text(b[by.column])));
+      if (by) shown.sort((a, b) => by.order(exact(a[by.column]), exact(b[by.column])));
       body.replaceChildren();
       show(AT_ONCE);
       empty(wanted !== "" && !shown.length);
@@ -99,7 +100,7 @@
       keep(sheet, heading);
       again();
     });
-    sheet.querySelector(".controls").append(download(sheet, () => shown.map(row => row.map(cell => [cell].flat()[4] ?? text(cell)))));
+    sheet.querySelector(".controls").append(download(sheet, () => shown.map(row => row.map(exact))));
     select.parentElement.hidden = index.groups.length < 2;
     select.addEventListener("change", open);
     search.addEventListener("input", again);

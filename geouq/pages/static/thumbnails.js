@@ -32,6 +32,7 @@ if (document.querySelector("#worst") && document.querySelector("#map")) {
       const sums = cells.grouped(Object.assign({}, ...columns));
       if (sums.variance) row.lastElementChild.append(element("div", {className: "thumbnails"}, ...LAYERS.map(layer => picture(layer, variable, sums, layout, tile))));
     }
+    table.caption.append(" The pictures are of its cells; error and z are red where predictions are too high, blue where they are too low, and grey is without data.");
     table.dataset.ready = "";
   }
   new IntersectionObserver((entries, observer) => {
