@@ -14,6 +14,7 @@ GROUPS = 5  # of equal count, by the predicted std and by the mean; errors are c
 FITS = np.log(1.3)  # largest log ratio of errors and std in any group
 LEAST_GAIN = 0.08  # of the shape: a reading must be better than the configured one by this much
 FAR = np.log(4)  # log ratio of errors and std that is no over-confidence of a model
+FARTHEST = np.log(8)  # log ratio of errors and std that is reported whatever the reason
 POWERS = (-3, -2, -1, 1, 2, 3)  # of ten, of a scale that no header declares
 POWER_FITS = np.log(1.15)
 Places = NDArray[np.intp]  # the group of each pixel
@@ -113,7 +114,7 @@ def of_reading(variable: str, mean: Floats, truth: Floats, variance: Floats, lay
     if name and _explains(other, written):
         yield _finding(name, layer, variable, written, other)
     else:
-        yield from _of_power(variable, layer, written, name, other)
+        yield from list(_of_power(variable, layer, written, name, other)) or _of_size(variable, layer, written)
 
 
 def _explains(other: _Misfit, written: _Misfit) -> bool:
@@ -145,6 +146,19 @@ def _of_power(variable: str, layer: str, written: _Misfit, name: str, other: _Mi
             variable,
             f"the errors are {factor} the predicted std ({written} times, by size of the std and of the mean{reading})",
             f"it may be in another unit, or its header may lack the scale {scale:g}; {A_SCALE}",
+        )
+
+
+def _of_size(variable: str, layer: str, written: _Misfit) -> Iterator[Finding]:
+    """Yield that the std is far from the errors, though neither another reading nor a power of ten mends it."""
+    if abs(written.size) > FARTHEST:
+        yield Finding(
+            f"{layer} far from the errors",
+            variable,
+            f"the errors are {np.exp(written.size):.3g} times the predicted std ({written} times, by size of the std "
+            "and of the mean)",
+            f"few models are that wrong: check the unit and the scale of `{layer}`, and whether the file holds another "
+            "kind of uncertainty; if all are right, the prediction is as wrong as this",
         )
 
 

@@ -25,7 +25,8 @@ def page_of(found: Sequence[tuple[Mistake, Outcome]]) -> str:
     lines = [
         f"Of {len(found)} mistakes, {refused} are refused and {len(found) - refused - silent} are reported; first by"
     ]
-    lines[0] += f" {counts}. {silent or 'None'} {'pass' if silent > 1 else 'passes'} without a word."
+    passed = f"{silent or 'None'} {'pass' if silent > 1 else 'passes'} without a word"
+    lines[0] += f" {counts}. {passed}, where the product is calibrated but for the mistake."
     for group in dict.fromkeys(mistake.group for mistake, _ in found):
         lines += ["", f"## {group[0].upper()}{group[1:]}", "", "| mistake | noticed by | message |", "|---|---|---|"]
         lines += [row_of(mistake, outcome) for mistake, outcome in found if mistake.group == group]

@@ -117,6 +117,16 @@ def test_a_std_that_is_not_what_its_key_says_is_reported(variable, layer, change
     assert kinds(each(forecast(7, variable, spread=0.9, **SMALL), std=change), layer) == [kind]
 
 
+@pytest.mark.parametrize("factor", [0.6, 1.6])
+def test_a_std_in_another_unit_is_reported_even_if_the_model_is_not_calibrated(factor):
+    windows = forecast(7, "height", spread=0.9, **SMALL)
+
+    (found,) = findings(each(windows, std=lambda one: 100 * factor * one.std), "std")
+    assert found.kind == "std far from the errors"
+    assert f"{1 / (100 * factor):.2g}"[:4] in found.evidence
+    assert kinds(each(windows, std=lambda one: factor * one.std), "std") == []
+
+
 @pytest.mark.parametrize(
     ("layer", "change", "kind"),
     [
