@@ -213,6 +213,7 @@ def check(config: Path, *, deep: bool, strict: bool, junit: Path | None, annotat
     _tell_services([(str(config), tuple(cases_of_check(found, strict=strict)))], junit, annotate)
     if found.problems or found.failures:
         raise click.exceptions.Exit(SOME_FAILED)
+    click.echo(f"no problem, {counted(len(found.findings), 'finding')}; next: geouq run {config}")
     if strict and found.findings:
         raise click.exceptions.Exit(FINDINGS)
 

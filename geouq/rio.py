@@ -46,12 +46,22 @@ def rio_geouq(
         rows = _rows({"mean": mean, "variance" if is_variance else "std": std, "truth": truth}, bands)
         shown = _selected(rows, metrics)
     except (GeouqError, OSError) as error:
-        raise click.ClickException(str(error)) from None
+        raise click.ClickException(_without_configuration(str(error))) from None
     if as_json:
         click.echo(json.dumps(shown, indent=1, ensure_ascii=False))
     else:
         for line in _lines(shown):
             click.echo(line)
+
+
+def _without_configuration(message: str) -> str:
+    """Return a message without the name of the only tile; keys that it names are explained."""
+    text = message.removeprefix("tile rio: ").removeprefix("configuration: ")
+    return (
+        f"{text}\n  (data.{{mean,std,truth}} are keys of a configuration; geouq init writes one)"
+        if "data." in text
+        else text
+    )
 
 
 def _rows(layers: dict[str, str], bands: Sequence[int]) -> list[Row]:

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -211,7 +212,8 @@ def _same_file(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
 
 def _shown(record: Mapping[str, Any]) -> str:
     sums = "".join(f", SHA-256 {file['sha256'][:12]}..." for file in record.get("files", ()))
-    return f"{record['bytes']} bytes, changed at {record['modified_ns']} ns{sums}"
+    changed = datetime.fromtimestamp(record["modified_ns"] / 1e9, UTC).isoformat(" ", "milliseconds")
+    return f"{record['bytes']} bytes, changed at {changed}{sums}"
 
 
 def _common_variables(runs: Sequence[Run]) -> tuple[tuple[Variable, ...], list[str]]:

@@ -22,6 +22,7 @@ TAGS = {
     f"{CORE}{name}" for name in ("str", "int", "float", "bool", "null", "timestamp", "value", "seq", "map", "merge")
 }
 SURROGATE = re.compile("[\ud800-\udfff]")
+IN_BRACES = re.compile(r"\{[^{}'\"\n]*\{\w+\}")  # a placeholder without quotes in a mapping on one line
 OPEN_PLACEHOLDER = re.compile(r"^[^#'\"\n]*[:,\[-]\s+\{\w+\}[^\s,\]}]", re.MULTILINE)
 
 
@@ -124,11 +125,11 @@ def _text(file: Path) -> str:
         with file.open("rb") as stream:
             content = stream.read(MOST_BYTES + 1)
     except IsADirectoryError:
-        raise _unreadable(file, 1, "is a folder; give the YAML file inside it") from None
+        raise _unreadable(file, 0, "is a folder; give the YAML file inside it") from None
     except FileNotFoundError:
-        raise _unreadable(file, 1, "there is no such file") from None
+        raise _unreadable(file, 0, "there is no such file") from None
     except (OSError, ValueError) as error:
-        raise _unreadable(file, 1, f"cannot be read: {one_line(str(error))}") from None
+        raise _unreadable(file, 0, f"cannot be read: {one_line(str(error))}") from None
     if len(content) > MOST_BYTES:
         raise _unreadable(file, 1, f"is larger than {MOST_BYTES // 1_000_000} MB: not a configuration")
     try:
@@ -176,6 +177,8 @@ def _composed(file: Path, text: str) -> yaml.Node | None:
 
 
 def _hint(problem: str, text: str) -> str:
+    if IN_BRACES.search(text):
+        return "; put a path that holds a placeholder in quotes where it stands in braces: {path: 'maps/{tile}.tif'}"
     if OPEN_PLACEHOLDER.search(text):
         return "; put a path that begins with a placeholder in quotes, such as '{tile}_mean.tif'"
     if r"\t" in problem:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from geouq.config import Experiment
+from geouq.config import Experiment, Variable
 from geouq.core.failures import isolated
 from geouq.core.processes import Helpers, results
 from geouq.core.usage import give_back
@@ -43,6 +43,15 @@ class _CellMaps:
     places: tuple[TilePlace, ...]
     folder: Path
     tags: Mapping[str, str]
+
+
+@dataclass(frozen=True)
+class _Together:
+    """The cells of all variables, to be written in one file."""
+
+    packages: Mapping[str, Path]
+    variables: tuple[Variable, ...]
+    folder: Path
 
 
 def write_maps(run: Evaluated, folder: Path, reporter: Reporter, shared: Helpers) -> list[Path]:
@@ -86,9 +95,18 @@ def _maps_of_cells(run: Evaluated, folder: Path, reporter: Reporter, shared: Hel
         written += paths
         packages.update((variable.name, path) for path in paths if path.suffix == ".gpkg")
         reporter.advance(variable.name)
-    with isolated("maps", CELLS_TOGETHER, outputs=[folder / CELLS_TOGETHER]):
-        written += write_geoparquet(packages, variables, folder)
+    for paths in results(shared.begin(_write_together, [_Together(packages, variables, folder)])):
+        written += paths
     return written
+
+
+def _write_together(cells: _Together) -> list[Path]:
+    """Write the file with the cells of all variables; nothing is left of it if this fails."""
+    with isolated("maps", CELLS_TOGETHER, outputs=[cells.folder / CELLS_TOGETHER]):
+        written = write_geoparquet(cells.packages, cells.variables, cells.folder)
+        give_back()
+        return written
+    return []
 
 
 def _write_cells(maps: _CellMaps) -> list[Path]:

@@ -20,7 +20,7 @@ from geouq.inference import (
     unpaired_difference,
 )
 from geouq.inference.differences import Key, Uncertain
-from geouq.metrics import Value, change, deviation, ideal_value, is_judged, unit_of
+from geouq.metrics import Value, change, deviation, ideal_value, is_judged, named, unit_of
 from geouq.regions import EvaluationUnit
 from geouq.tables.columns import COLUMNS
 from geouq.tables.rows import Row, Table, by_model, sorted_table
@@ -161,8 +161,16 @@ def verdict(row: Row) -> str:
         return f"not tested: {row['ci_method']}"
     if row["significant"] == "no":
         apart = row["better"] and (row["ci_low"] > 0 or row["ci_high"] < 0)
-        return "differs, which is better is not certain" if apart else "not significant"
+        return _apart(str(row["metric"])) if apart else "not significant"
     return str(row["claim"])
+
+
+def _apart(metric: str) -> str:
+    """Return why a difference whose interval excludes 0 is not significant: coverage may be wrong on either side."""
+    found = named(metric)
+    if found is not None and found[0].ideal in ("small", "large"):
+        return "not significant after the adjustment for the number of tests"
+    return "differs, which is better is not certain"
 
 
 def _claim(value: Value, found: Difference) -> str:

@@ -8,9 +8,10 @@ from pathlib import Path
 from geouq.config import Experiment, Gate, Variable, config_error, suggestion
 from geouq.core.atomic import write_text
 from geouq.inference import why_never
-from geouq.metrics import METRICS, Metric, MetricOptions, evaluate_metrics, metrics_of
+from geouq.metrics import METRICS, Metric, MetricOptions, evaluate_metrics, metrics_of, named
 from geouq.metrics.aggregate_names import aggregate_names
 from geouq.metrics.ensemble import ONE_VARIANCE
+from geouq.metrics.record import ANY, SHARE
 from geouq.rasters.catalog import Catalog
 from geouq.regions import EvaluationUnit
 from geouq.summary import Summary, TilePlace, empty_summary
@@ -72,8 +73,25 @@ def require_known(
     rows = metric_rows(EvaluationUnit("all", "all", (), nothing), variables, metric_options)
     for region in regions:
         rows += metric_rows(EvaluationUnit("region", region, (), nothing), variables, metric_options)
+    _require_possible_bounds(experiment)
     metrics = by_model(sorted_table("metrics", rows), variables, experiment.compare_on)
     judge(experiment, metrics, _aggregates_of_nothing(experiment, variables, form))
+
+
+def _require_possible_bounds(experiment: Experiment) -> None:
+    """Raise ConfigError where no value of the metric can keep a bound, such as a share in per cent."""
+    problems = []
+    for index, gate in enumerate(experiment.gates):
+        found = named(gate.metric)
+        low, high = found[0].bounds if found else ANY
+        for key, bound, is_kept in (("min", gate.min, high), ("max", gate.max, low)):
+            if bound is None or (bound <= is_kept if key == "min" else bound >= is_kept):
+                continue
+            hint = f"; write {bound / 100:g}?" if (low, high) == SHARE and 1 < bound <= 100 else ""
+            message = f"{gate.metric} lies between {low:g} and {high:g}: no value can pass{hint}"
+            problems.append(experiment.problem("gates", index, key, message=message))
+    if problems:
+        raise config_error(problems)
 
 
 def _aggregates_of_nothing(experiment: Experiment, variables: Sequence[Variable], form: Form) -> list[Row]:

@@ -80,7 +80,9 @@ def publish(evaluated: Evaluated, shared: Helpers) -> Results:
             pages.append(write_item(_with_failures(results, missing), grids, maps, _date_of(results.record)))
     results = _with_failures(results, missing)
     write_csv(results.tables["failures"], folder / "tables" / "failures.csv")
-    files += [*maps, *(folder / path for path in figures.values()), *pages, write_outcome(results)]
+    names_of_classes = [one for path in maps if (one := path.with_name(f"{path.name}.aux.xml")).exists()]
+    drawn = [folder / path for path in figures.values()]
+    files += [*maps, *names_of_classes, *drawn, *pages, write_outcome(results)]
     files.append(save_checksums([*files, folder / "config.yaml"], folder))
     recalibrated, told = evaluated.recalibrated
     results = replace(results, files=(*files, *recalibrated), warnings=(*results.warnings, *told))

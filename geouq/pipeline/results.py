@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from geouq.core.atomic import write_text
 from geouq.core.failures import Failure
+from geouq.core.wording import counted
 from geouq.numbers.gates import GateResult
 from geouq.runs.provenance import RunRecord
 from geouq.tables.rows import Table, as_frame
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 FORMAT = "geouq results 1"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Results:
     """What a run gives: the folder written to, its tables by name, verdicts, gates, and what the user should know.
 
@@ -39,6 +40,17 @@ class Results:
     files: tuple[Path, ...] = ()
     input_warnings: tuple[str, ...] = ()
     failures: tuple[Failure, ...] = ()
+
+    def __repr__(self) -> str:
+        """Return the folder and the verdict of each variable of the whole."""
+        whole = (
+            f"{variable}{f' ({model})' if model else ''}: {one.word}"
+            for (level, _, variable, model), one in self.verdicts.items()
+            if level == "all"
+        )
+        failed = f", {counted(len(self.failures), 'failure')}" if self.failures else ""
+        head = f"<Results of {self.folder}: {counted(len(self.record.tiles), 'tile')}{failed}>"
+        return "\n".join((head, *(f"  {line}" for line in whole)))
 
     @property
     def notes(self) -> tuple[str, ...]:

@@ -22,6 +22,7 @@ from geouq.core.distribution import Distribution
 from geouq.core.errors import DataError, GeouqError
 from geouq.core.failures import Failure
 from geouq.core.grid import Grid, Window
+from geouq.core.wording import counted
 from geouq.rasters.alignment import on_one_grid
 from geouq.rasters.areas import require_areas
 from geouq.rasters.array_layout import TIME
@@ -445,7 +446,7 @@ def _require_bands(layer: str, raster: Raster, variables: tuple[Variable, ...]) 
         number = number_of_band(raster, layer, variable)
         if number > len(raster.bands):
             place = f"{variable.variable} is band {number} of the {own}"
-            raise DataError(f"{raster.path} has {len(raster.bands)} bands, but {place}")
+            raise DataError(f"{raster.path} has {counted(len(raster.bands), 'band')}, but {place}")
         if raster.bands[number - 1].dtype.startswith("complex"):
             raise DataError(f"{raster.path}: band {number} holds complex numbers; give real ones")
 

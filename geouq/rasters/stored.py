@@ -4,10 +4,13 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
 
+import numpy as np
+
 from geouq.config import LayerFile, Variable, key_of, model_and_layer
 from geouq.config.layer_file import Selected
 from geouq.core.errors import DataError
 from geouq.core.units import Conversion, conversion, is_known
+from geouq.core.wording import counted
 from geouq.rasters.array_layout import ArrayLayout
 from geouq.rasters.mask_rule import MaskRule
 from geouq.rasters.predictions import is_predicted
@@ -40,14 +43,27 @@ def as_written(raster: Raster, layer: str, written: LayerFile | None) -> Raster:
         number_described(raster, written.band, f"data.{layer}.band") if isinstance(written.band, str) else written.band
     )
     if only is not None and only > len(raster.bands):
-        raise DataError(f"{raster.path} has {len(raster.bands)} bands, but data.{layer} names band {only}")
+        raise DataError(f"{raster.path} has {counted(len(raster.bands), 'band')}, but data.{layer} names band {only}")
     bands = _bands(raster.bands, written.scale, written.offset, written.nodata, written.units)
     for number in range(1, len(bands) + 1) if only is None else (only,):
         if written.nodata is not None and bands[number - 1].nodata is None:
             kind = bands[number - 1].dtype
             raise DataError(f"{raster.path}: nodata {written.nodata:g} of data.{layer} is no number of type {kind}")
     other = written.nodata is not None and bands != raster.bands
+    _require_bits(raster, layer, written)
     return raster.changed(bands=bands, only=only, other_nodata=other, rule=MaskRule.of(written))
+
+
+def _require_bits(raster: Raster, layer: str, written: LayerFile) -> None:
+    """Raise DataError where the numbers of the file have fewer bits than the configuration names."""
+    number = (written.band if isinstance(written.band, int) else None) or 1
+    kind = np.dtype(raster.bands[min(number, len(raster.bands)) - 1].dtype)
+    for first, count, _ in written.bit_fields:
+        if kind.kind in "iu" and first + count > 8 * kind.itemsize:
+            most = 8 * kind.itemsize - 1
+            raise DataError(
+                f"{raster.path} is {kind}, which has bits 0 to {most}; data.{layer} names bit {first + count - 1}"
+            )
 
 
 def _selected(raster: Raster, layer: str, select: Mapping[str, Selected]) -> ArrayLayout:

@@ -6,6 +6,7 @@ from dataclasses import replace
 from geouq.config import VARIABLE, Experiment, LayerFile, Variable, model_and_layer
 from geouq.core.errors import DataError, GridError
 from geouq.core.grid import same_grid, why_not_same
+from geouq.core.wording import counted
 from geouq.rasters.raster import Raster, VariableFile, number_described, read_header
 from geouq.rasters.stored import as_written
 
@@ -54,12 +55,14 @@ def _part(variable: Variable, layer: str, raster: Raster, written: LayerFile | N
     numbers = list(raster.variables.values())
     if band is None and len(numbers) > 1:
         raise DataError(
-            f"{raster.path} has {len(numbers)} bands; write the one that holds {variable.name}, such as "
+            f"{raster.path} has {counted(len(numbers), 'band')}; write the one that holds {variable.name}, such as "
             f"{key}: {{path: ..., band: 1}}"
         )
     number = numbers[0] if band is None else band
     if number > len(raster.bands):
-        raise DataError(f"{raster.path} has {len(raster.bands)} bands, but band {number} is to hold {variable.name}")
+        raise DataError(
+            f"{raster.path} has {counted(len(raster.bands), 'band')}, but band {number} is to hold {variable.name}"
+        )
     return VariableFile(variable.name, raster, number)
 
 

@@ -198,6 +198,7 @@ class TileReader:
             auxiliary.weight,
             sources=sources,
             bounds=bounds,
+            is_std=self._models[variable.model].is_std,
             groups=auxiliary.groups,
         )
 
@@ -225,6 +226,11 @@ class _Model:
         self._mean, self._lower = layers["mean"], layers.get("lower")
         self._spread, self._level = prediction.spread, prediction.level
         self._variance = layers["upper" if self._spread == "interval" else self._spread]
+
+    @property
+    def is_std(self) -> bool:
+        """Return whether the files hold a std, in the unit of the mean or relative to it."""
+        return self._spread in ("std", "relative_std")
 
     def decoded(self, variable: Variable, window: Window) -> tuple[Decoded, Decoded, tuple[Doubles, ...]]:
         """Return the predicted mean and variance, and the ends of the interval where one is given."""

@@ -13,6 +13,7 @@ from geouq.config.variables import NORMAL_ALONE, not_normal
 from geouq.core.errors import ConfigError, DataError, SummaryError
 from geouq.core.failures import Failure
 from geouq.core.grid import require_same_grid
+from geouq.core.wording import counted
 from geouq.rasters.catalog import Catalog, Tile, find_tiles
 from geouq.rasters.predictions import Prediction
 from geouq.rasters.raster import Raster, number_of_band, read_header
@@ -143,7 +144,9 @@ def _without_truth(name: str, m: Raster, v: Raster, *, like: Tile) -> Tile:
     for layer, raster in (("mean", m), ("variance", v)):
         last = max(number_of_band(raster, layer, variable) for variable in like.variables)
         if len(raster.bands) < last:
-            raise DataError(f"{raster.path} has {len(raster.bands)} bands, but the run evaluates band {last}")
+            raise DataError(
+                f"{raster.path} has {counted(len(raster.bands), 'band')}, but the run evaluates band {last}"
+            )
     # the truth is not read where rasters are written, and the mean stands in its place
     return Tile(name, m.grid, like.variables, {"": Prediction(m, v)}, truth=m)
 

@@ -13,8 +13,10 @@ import numpy as np
 from geouq.config import Experiment, suggestion
 from geouq.config.variables import distributions_of
 from geouq.core.errors import ConfigError
+from geouq.core.failures import Failure
 from geouq.core.grid import SQUARE
 from geouq.core.usage import machine_memory
+from geouq.core.wording import counted
 from geouq.rasters.catalog import Catalog, Tile
 from geouq.rasters.layered import Layered
 from geouq.rasters.predictions import is_predicted
@@ -37,6 +39,7 @@ CELL = 600  # sums of a cell, in bytes
 CONVERTED = 32  # bytes for each pixel, to convert stored moments to those of a distribution
 VIEW = 256 << 10  # sums of one corrected forecast in one group
 ROOM = 0.25  # share of the machine's memory that zones may take without --memory
+MOST_ALIKE = 3  # problems of tiles that are lines of their own
 FOR_SERVERS = 8  # workers for each processor: most of them wait for a server
 WIDTHS = (None, BAND, 4 * WINDOW, WINDOW)
 NO_ZONES: Mapping[str, Layers] = MappingProxyType({})
@@ -364,8 +367,20 @@ def _compared(catalog: Catalog) -> str:
 
 
 def problems(catalog: Catalog) -> list[str]:
-    """Return what cannot be evaluated, a line each."""
-    return [f"tile {failure.tile}: {failure.message}" for failure in catalog.failures]
+    """Return what cannot be evaluated, a line each; one for many tiles whose messages differ by their names alone."""
+    alike: dict[str, list[Failure]] = {}
+    for failure in catalog.failures:
+        alike.setdefault(failure.message.replace(failure.tile, "{tile}"), []).append(failure)
+    count = len(catalog.failures) + len(catalog.tiles)
+    return [
+        line
+        for own in alike.values()
+        for line in (
+            [f"{len(own)} of {counted(count, 'tile')}, such as {own[0].tile}: {own[0].message}"]
+            if len(own) > MOST_ALIKE
+            else [f"tile {failure.tile}: {failure.message}" for failure in own]
+        )
+    ]
 
 
 def slots(workers: int) -> int:

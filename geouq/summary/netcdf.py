@@ -443,6 +443,8 @@ def intact_file(path: Path) -> Iterator[h5py.File]:
 
 def require_intact(path: Path) -> None:
     """Raise SummaryError where the content of a file does not match its checksum."""
+    if not path.exists():
+        raise SummaryError(f"saved summaries are gone: there is no {path}; run the experiment again")
     if checksum_of(path) is None:
         raise SummaryError(
             f"{path} cannot be read as saved summaries: its content does not match its checksum, or it is of an "

@@ -1,5 +1,6 @@
 """What one variable adds up to in one group: arrays of a thread that the kernel fills, window by window."""
 
+import math
 import threading
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -344,7 +345,9 @@ def _negative(name: str, read: Read, negative: Ints) -> str:
     found, window = read.found, read.window
     count, place = (int(number) for number in negative)
     row, column = divmod(place, window.width)
-    what, kind = f"the predicted variance is {found.variance[row, column]:.6g}", "negative values"
+    variance = float(found.variance[row, column])
+    what = f"std is {-math.sqrt(abs(variance)):.6g}" if found.is_std else f"variance is {variance:.6g}"
+    what, kind = f"the predicted {what}", "negative values"
     if found.bounds:
         low, high = (end[row, column] for end in found.bounds)
         what, kind = f"the upper end {high:.6g} lies below the lower {low:.6g}", "such pixels"

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from geouq.config import ClassRegions
 from geouq.core.errors import DataError, GridError
 from geouq.core.grid import TOLERANCE, Grid, Window, require_same_grid, shift_in_pixels
+from geouq.core.wording import counted
 from geouq.rasters.listing import is_in_folders
 from geouq.rasters.raster import DRIVERS, Raster, opened, read_header
 from geouq.rasters.tile_names import match_names
@@ -136,7 +137,9 @@ def require_classes(regions: ClassRegions, drivers: Sequence[str]) -> None:
 
 def _require_codes(raster: Raster, regions: ClassRegions) -> None:
     if regions.band > len(raster.bands):
-        raise DataError(f"{raster.path} has {len(raster.bands)} bands, but classes are to be in band {regions.band}")
+        raise DataError(
+            f"{raster.path} has {counted(len(raster.bands), 'band')}, but classes are to be in band {regions.band}"
+        )
     band = raster.bands[regions.band - 1]
     if band.dtype.startswith("complex"):
         raise DataError(f"{raster.path}: band {regions.band} holds complex numbers; give codes of classes")

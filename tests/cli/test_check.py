@@ -36,3 +36,18 @@ def test_without_gates_no_metric_is_asked_for_its_name(tile_folder, geouq, monke
     monkeypatch.setattr("geouq.numbers.gates.metric_rows", None)
 
     assert geouq("check", tile_folder(("a1",))).exit_code == 0
+
+
+def test_many_tiles_with_the_same_problem_are_one_line(tile_folder, geouq):
+    config = tile_folder(("a1", "a2", "a3", "a4", "a5"), text="variables: {height: {mean: 1, variance: 7, truth: 1}}\n")
+
+    done = geouq("check", config)
+
+    (line,) = [line for line in done.stderr.splitlines() if line.startswith("problem ")]
+    assert line.startswith("problem    5 of 5 tiles, such as a1: ")
+
+
+def test_a_check_without_a_problem_names_the_next_command(tile_folder, geouq):
+    config = tile_folder(("a1",))
+
+    assert geouq("check", config).stdout.splitlines()[-1] == f"no problem, 0 findings; next: geouq run {config}"

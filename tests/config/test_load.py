@@ -15,7 +15,7 @@ from geouq.core.redaction import holds_secret
 
 
 def test_a_file_that_is_not_there_and_a_folder_are_named(tmp_path):
-    with pytest.raises(ConfigError, match=r"none\.yaml:1: there is no such file"):
+    with pytest.raises(ConfigError, match=r"none\.yaml: there is no such file"):
         load_experiment(tmp_path / "none.yaml")
     with pytest.raises(ConfigError, match="cannot be read"):
         load_experiment("a\0b.yaml")

@@ -44,6 +44,23 @@ def test_an_interval_that_there_cannot_be_is_refused_before_the_work(tile_folder
     assert not (tmp_path / "results").exists()
 
 
+@pytest.mark.parametrize(
+    ("bound", "said"),
+    [
+        (
+            "metric: coverage_90, min: 85",
+            "gates.0.min: coverage_90 lies between 0 and 1: no value can pass; write 0.85?",
+        ),
+        ("metric: rmse, max: -1", "gates.0.max: rmse lies between 0 and inf: no value can pass"),
+    ],
+)
+def test_a_bound_that_no_value_can_keep_is_refused_before_the_work(tile_folder, geouq, bound, said):
+    done = geouq("check", tile_folder(text=QUICK + f"gates: [{{{bound}, variable: height}}]\n"))
+
+    assert done.exit_code == 2
+    assert said in done.stderr
+
+
 def test_a_gate_on_the_joint_log_loss_of_one_variance_is_refused_with_the_reason(tile_folder, geouq):
     done = geouq("check", tile_folder(text=QUICK + on_interval("joint_log_loss")))
 
