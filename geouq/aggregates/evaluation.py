@@ -27,7 +27,7 @@ Ints = NDArray[np.int64]
 FEWEST_UNSURE = 30.0  # sum of p (1 - p) over the pixels of a map, below which too few tell how errors are correlated
 RARE = "too few pixels of which it is uncertain whether they belong to the area"
 NOT_KNOWN = "no evaluation tells how errors are correlated"
-NOT_KNOWN_ABOVE = "no evaluation has a correlation of errors for this threshold"
+NOT_KNOWN_ABOVE = "no evaluation has a correlation of errors for this threshold or class"
 
 
 class CellStatistics(Protocol):

@@ -32,7 +32,7 @@ IN_MEMORY = Path("configuration")  # stands for the file of a mapping, in the cu
 Configuration = str | os.PathLike[str] | Mapping[str, Any] | Experiment
 NOT_RELATIVE = re.compile(r"/|[A-Za-z][\w+.-]*://|[A-Z][A-Z0-9_]+:")
 OF_TRUTH = ("gates", "recalibration", "training_tiles")  # keys without meaning if there is no truth
-NO_MEAN = "a forecast without a layer of the mean (ensembles, quantiles, classes) has no means of areas here"
+NO_MEAN = "a forecast without a layer of the mean (ensembles, quantiles) has no means of areas here"
 TODO = "TODO"  # what geouq init writes where it does not know a value
 NOT_WRITTEN = "replace TODO by the value"
 _ADDRESSES = ("data", "models", "reference_mean")
@@ -120,14 +120,14 @@ def _validated(
 
 @environment_read_once()
 def load_predictions(experiment: Configuration) -> Experiment:
-    """Return the experiment without its truth: the predicted mean is in its place, so that every prediction counts.
+    """Return the experiment without its truth: the prediction is in its place, so that every prediction counts.
 
     What needs the truth (gates, splits, recalibration, maps, figures) is left out. `truth` may be missing.
 
     Raises
     ------
     ConfigError
-        As `load_experiment`, or if the forecast has no layer of the mean.
+        As `load_experiment`, or if the forecast has neither a layer of the mean nor probabilities of classes.
     """
     load_extensions()
     root, source, problems = _read(experiment, None)
@@ -135,7 +135,7 @@ def load_predictions(experiment: Configuration) -> Experiment:
     data, variables = plain.get("data"), plain.get("variables")
     if isinstance(data, Mapping):
         kept = {key: value for key, value in data.items() if not key.startswith("truth")}
-        mean = kept.get("mean") or next(iter(_means(plain.get("models"))), None)
+        mean = kept.get("mean") or kept.get("probabilities") or next(iter(_means(plain.get("models"))), None)
         if mean is None:
             problems.append(root.problem(("data",), NO_MEAN))
         plain["data"] = {**kept, "truth": mean}

@@ -26,7 +26,7 @@ from geouq.pipeline.sweep import save, sweep
 from geouq.rasters.ground import notes_of_pixel_sizes
 from geouq.runs.progress import Reporter
 from geouq.runs.store import SavedFiles, unidentified
-from geouq.summary.form import GAUSSIAN
+from geouq.summary.form import Form
 from geouq.tables.columns import COLUMNS
 from geouq.tables.rows import Row, Table, by_model, write_csv
 
@@ -69,8 +69,13 @@ class AreaTotals:
         for row in self.areas.rows:
             if row["level"] == "all":
                 name = f"{row['variable']} ({row['model']})" if row["model"] else row["variable"]
-                above = "mean" if row["threshold"] is None else f"share of the area above {row['threshold']:g}:"
-                yield f"{name}: {above} {_with_interval(row)}"
+                yield f"{name}: {_what(row)} {_with_interval(row)}"
+
+
+def _what(row: Mapping[str, object]) -> str:
+    if row["class"]:
+        return f"share of the area of {row['class']}:"
+    return "mean" if row["threshold"] is None else f"share of the area above {row['threshold']:g}:"
 
 
 def _with_interval(row: Mapping[str, object]) -> str:
@@ -116,13 +121,16 @@ def aggregate(
     known = _correlations(predictions.output_directory, correlation)
     folder = Path(options.out) if options.out else predictions.output_directory / FOLDER
     job = prepare(predictions, replace(options, out=folder), reporter)
-    missing = [variable.name for variable in job.tiles[0].variables if variable.name not in known]
+    form, variables = job.settings.form, job.tiles[0].variables
+    wanted = [variable.name for variable in variables] if form.has_variance else _of_shares(form, variables)
+    missing = [name for name in wanted if name not in known]
     if missing and correlation is not None:
         raise ConfigError(f"{correlation} has no correlation of {', '.join(missing)}; it has {', '.join(known)}")
     swept = _swept(job)
     table = _table(swept, known)
     write_csv(table, folder / "tables" / "areas.csv")
-    unknown = [name for name in _above_thresholds(job.tiles[0].variables) if known and name not in known]
+    above = _of_shares(form, variables) if form.has_variance else []
+    unknown = [name for name in above if known and name not in known]
     said = ((NO_CORRELATION, missing), (NO_CORRELATION_ABOVE, unknown))
     weighted, grids = predictions.data.weights is not None, [tile.grid for tile in job.tiles]
     notes = (
@@ -132,9 +140,9 @@ def aggregate(
     return AreaTotals(folder, table, notes, swept.record.failures)
 
 
-def _above_thresholds(variables: Iterable[Variable]) -> list[str]:
-    """Return the names of the models of the areas above all thresholds."""
-    return [correlation_name(own.name, share) for own in variables for share in shares_of(GAUSSIAN, own.thresholds)]
+def _of_shares(form: Form, variables: Iterable[Variable]) -> list[str]:
+    """Return the names of the models of the areas above all thresholds, or of all classes."""
+    return [correlation_name(own.name, share) for own in variables for share in shares_of(form, own.thresholds)]
 
 
 def _correlations(results: Path, given: Path | None) -> dict[str, KnownCorrelation]:
@@ -162,14 +170,16 @@ def _swept(job: Job) -> Swept:
 
 def _table(swept: Swept, known: Mapping[str, KnownCorrelation]) -> Table:
     summaries, variables = swept.summaries, swept.record.variables
+    form = summaries.form()
     areas = Areas(summaries, tuple(summaries.places()), swept.experiment.tile_lists, summaries.zones())
     chosen = swept.experiment.aggregates
     level = LEVEL if chosen == "none" else chosen.level
     rows: list[Row] = []
     for variable in variables:
-        means = means_of_areas(areas, variable.name, known.get(variable.name), level)
-        rows += area_rows(_without_errors(means), variable)
-        for share in shares_of(GAUSSIAN, variable.thresholds):
+        if form.has_variance:
+            means = means_of_areas(areas, variable.name, known.get(variable.name), level)
+            rows += area_rows(_without_errors(means), variable)
+        for share in shares_of(form, variable.thresholds):
             own = known.get(correlation_name(variable.name, share))
             means = shares_of_areas(areas, variable.name, share, own, level)
             rows += area_rows(_without_errors(means), variable, share)

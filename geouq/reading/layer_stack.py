@@ -22,8 +22,9 @@ class LayerStack:
     If the bands of a file are interleaved, the first variable reads the bands of all variables.
     """
 
-    def __init__(self, tile: str, prediction: Layered, *, reuse: bool) -> None:
+    def __init__(self, tile: str, prediction: Layered, truth: Raster, *, reuse: bool) -> None:
         self._salt, self._prediction, self._reuse = salt_of(tile), prediction, reuse
+        self._is_truth = any(raster.path == truth.path for raster in prediction.rasters.values())
         self._together: dict[str, tuple[Window, NDArray[np.generic]]] = {}
         self._buffers: dict[str, Values] = {}
 
@@ -32,6 +33,17 @@ class LayerStack:
         """Return whether the layers are probabilities of classes, so that truth is a code."""
         form = self._prediction.form
         return isinstance(form, KernelForm) and form.truth_is_code
+
+    def codes(self, truth: Values, nodata: float | None) -> Values:
+        """Return the codes of the truth, NaN where it says nothing.
+
+        Where probabilities stand in the place of the truth, there is none: each pixel has the code of the first class.
+        """
+        is_missing = equals(truth, nodata)
+        codes = getattr(self._prediction.form, "codes", ())
+        if self._is_truth and codes:
+            return np.where(is_missing | ~np.isfinite(truth), np.nan, truth.dtype.type(codes[0]))
+        return np.where(is_missing, np.nan, truth)
 
     @property
     def declared(self) -> bool:

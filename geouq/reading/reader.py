@@ -113,7 +113,7 @@ class TileReader:
             if isinstance(own, Prediction)
         }
         self._stacks = {
-            model: LayerStack(tile.name, own, reuse=reuse)
+            model: LayerStack(tile.name, own, tile.truth, reuse=reuse)
             for model, own in tile.predictions.items()
             if isinstance(own, Layered)
         }
@@ -370,7 +370,7 @@ def _of_layers(stack: LayerStack, variable: Variable, window: Window, auxiliary:
     y = auxiliary.truth
     truth, nodata = y.values, y.nodata
     if stack.of_classes:
-        truth, nodata = np.where(equals(truth, nodata), np.nan, truth), math.nan
+        truth, nodata = stack.codes(truth, nodata), math.nan
     found = stack.pixels(variable, window, truth.ravel())
     mean, variance, truth = (layer.reshape(y.values.shape) for layer in (found.mean, found.variance, found.truth))
     own = found.status.reshape(y.values.shape) if found.status.size else NO_STATUS

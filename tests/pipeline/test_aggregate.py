@@ -111,7 +111,7 @@ def test_a_threshold_that_its_run_lacks_has_a_note(geouq, tmp_path):
     assert "note: height > 100: the evaluation has no correlation of errors for this threshold" in done.stderr
     row = above_of(tmp_path / "results/small/aggregate")["all"]
     assert row["ci_low"] == ""
-    assert row["ci_method"] == "no evaluation has a correlation of errors for this threshold"
+    assert row["ci_method"] == "no evaluation has a correlation of errors for this threshold or class"
 
 
 def test_without_an_evaluation_only_the_bounds_are_given(geouq, tmp_path):
@@ -219,6 +219,37 @@ def test_an_ensemble_has_no_means_of_areas_here(geouq, tmp_path):
 
     assert done.exit_code == 2
     assert "has no means of areas here" in done.stderr
+
+
+def test_areas_of_classes_without_truth_are_those_of_the_probabilities(geouq, tmp_path):
+    rng, drawn = np.random.default_rng(0), []
+    for tile in ("a", "b"):
+        probabilities = rng.dirichlet([1, 2, 3], (40, 48)).transpose(2, 0, 1).astype(np.float32)
+        probabilities[:, :5, :7] = np.nan
+        drawn.append(probabilities[:, np.isfinite(probabilities[0])].astype(float))
+        write_raster(tmp_path / f"classes/{tile}.tif", probabilities)
+    config = tmp_path / "classes.yaml"
+    config.write_text(
+        "version: 1\nname: small\nvariables: [cover]\nregions: {first: [a]}\ndata:\n"
+        "  probabilities: classes/{tile}.tif\n  class_codes: {open: 4, sparse: 7, dense: 9}\n",
+        encoding="utf-8",
+    )
+
+    done = geouq("aggregate", config, "--quiet")
+
+    assert done.exit_code == 0, done.stderr
+    assert "cover: share of the area of open: 0.166; no interval: " in done.stdout
+    with (tmp_path / "results/small/aggregate/tables/areas.csv").open(encoding="utf-8") as file:
+        rows = {(row["name"], row["class"]): row for row in csv.DictReader(file)}
+    assert {one for _, one in rows} == {"open", "sparse", "dense"}
+    for name, pixels in (("all", np.concatenate(drawn, axis=1)), ("first", drawn[0])):
+        for p, kind in zip(pixels, ("open", "sparse", "dense"), strict=True):
+            row = rows[name, kind]
+            assert float(row["mean"]) == pytest.approx(p.mean(), rel=1e-9)
+            assert float(row["std_independent"]) == pytest.approx(np.sqrt((p * (1 - p)).sum()) / p.size, rel=1e-6)
+            assert float(row["std_full"]) == pytest.approx(np.sqrt(p * (1 - p)).mean(), rel=1e-6)
+            assert row["mean_error"] == ""
+            assert int(row["n"]) == p.size
 
 
 def test_bands_of_the_truth_are_forgotten_with_it(tmp_path, monkeypatch):

@@ -213,7 +213,7 @@ def test_the_error_of_the_truth_is_added_however_it_is_given(folder, write_raste
 @pytest.mark.parametrize(
     ("layer", "said"),
     [
-        ({"band": 3}, "has 1 bands, but data.mean names band 3"),
+        ({"band": 3}, "has 1 band, but data.mean names band 3"),
         ({"band": "height"}, "no band has the description 'height' that data.mean.band names"),
     ],
 )

@@ -123,7 +123,7 @@ def test_a_raster_of_the_tile_lies_on_its_pixels(tmp_path, write_raster):
         read_classes(classes(tmp_path / "{tile}.tif", {1: "forest"}), "a", TILE)
     with pytest.raises(DataError, match=r"b\.tif cannot be read"):
         read_classes(classes(tmp_path / "{tile}.tif", {1: "forest"}), "b", TILE)
-    with pytest.raises(DataError, match="has 1 bands, but classes are to be in band 2"):
+    with pytest.raises(DataError, match="has 1 band, but classes are to be in band 2"):
         read_classes(classes(tmp_path / "{tile}.tif", {1: "forest"}, band=2), "a", Grid((40, 49), NORTH_UP, UTM))
 
 

@@ -133,7 +133,7 @@ def test_a_region_made_of_others_depends_on_these_alone(regions_of, tmp_path):
             COVER.replace("cover.tif", "'c/{tile}.tif'"),
             "regions.cover.classes: no file matches {folder}/c/{{tile}}.tif",
         ),
-        (COVER.replace("{classes", "{band: 2, classes"), "cover.tif has 1 bands, but classes are to be in band 2"),
+        (COVER.replace("{classes", "{band: 2, classes"), "cover.tif has 1 band, but classes are to be in band 2"),
         (COUNTIES.replace(".geo", ".go"), "x.yaml:5: regions.counties.polygons: there is no file {folder}/counties.go"),
         (COUNTIES + "gates: [{metric: uce, variable: v, region: kemt, max: 1}]\n", "gates.0.region: 'kemt' is not"),
     ],
