@@ -33,9 +33,9 @@ class ScaleDifference:
     side : float
         Side of a square with their mean area in metres; NaN if areas are not known.
     value, baseline : float
-        The number, and that of the first forecast; NaN without an area.
+        The number of this forecast and of the first one; NaN without an area.
     difference : Difference
-        The number minus that of the first forecast, with an interval.
+        `value` minus `baseline`, with an interval.
     """
 
     metric: str
@@ -67,11 +67,11 @@ def differences_of_scale(
 
     Notes
     -----
-    Intervals are by a jackknife: each fold of the map is left out of both forecasts at once. What makes an area hard
-    for both falls out of the difference. The interval of a difference of RMSE is that of the mean squares, divided by
-    the sum of both RMSE. Differences of coverage have the jackknife's effective number of areas, to which half an area
-    is added for each pair of outcomes (Agresti and Min 2005, Statistics in Medicine 24, 729). The p-value is of the
-    difference in the distance from the ideal.
+    Intervals are by a jackknife: each fold of the map is left out of both forecasts at once. What makes an area
+    hard for both falls out of the difference. The interval of a difference of RMSE is the interval of mean squares,
+    divided by the sum of both RMSE. Differences of coverage have the jackknife's effective number of areas, to
+    which half an area is added for each pair of outcomes (Agresti and Min 2005, Statistics in Medicine 24, 729).
+    The p-value is of the difference in the distance from the ideal.
     """
     found = [list[ScaleDifference]() for _ in forecasts[1:]]
     common = _common(forecasts)
@@ -149,7 +149,7 @@ class _Scores:
 
 
 def _of_roots(difference: Difference, one: float, other: float) -> Difference:
-    """Return the difference of two roots from that of their squares, whose deviations are nearer to normal ones."""
+    """Return the difference of two roots from the difference of their squares, which is nearer to normal."""
     if difference.low is None or difference.high is None:
         return replace(difference, value=other - one)
     total = one + other or 1.0

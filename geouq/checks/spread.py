@@ -150,7 +150,7 @@ def _of_power(variable: str, layer: str, written: _Misfit, name: str, other: _Mi
 
 
 def _of_size(variable: str, layer: str, written: _Misfit) -> Iterator[Finding]:
-    """Yield that the std is far from the errors, though neither another reading nor a power of ten mends it."""
+    """Yield that the std is far from the errors, where no other reading and no power of ten explains it."""
     if abs(written.size) > FARTHEST:
         yield Finding(
             f"{layer} far from the errors",
