@@ -25,7 +25,7 @@ class VariableWindow:
         truth holds no block here, so that every truth is nodata.
     sources : the statuses that `status` is merged from: of mean, variance, truth and the mask layer.
     bounds : the ends of the interval that the forecast gives, float64 (rows, columns) each; none where it gives none.
-    is_std : whether the forecast gives a std, of which `variance` is the square, negative where the std is.
+    is_std : whether the forecast gives a std. `variance` is its square, with the sign of the std.
     groups : float32 (rows, columns) of each covariate, then of each class raster, NaN where it says nothing.
     layers : members, quantiles or probabilities, where the prediction is given by these.
     """
