@@ -8,7 +8,7 @@ What is left at d = 0 is the nugget: errors of a pixel that no other pixel share
 """
 
 from dataclasses import dataclass, replace
-from functools import lru_cache
+from functools import cache, lru_cache
 from itertools import combinations
 from typing import Any
 
@@ -242,6 +242,12 @@ def _averaged(distance: Floats, reach: float, side: float) -> Floats:
     return found
 
 
+@cache
+def _nodes() -> tuple[Floats, Floats]:
+    """Return the nodes and weights between -1 and 1: finding them takes longer than all that is done with them."""
+    return np.polynomial.legendre.leggauss(24)
+
+
 @lru_cache(maxsize=4096)
 def _within_a_square(side: float) -> float:
     """Return the mean of exp(-d) over pairs of points in a square of that side.
@@ -249,7 +255,7 @@ def _within_a_square(side: float) -> float:
     The difference of two coordinates has a triangular density; by Gauss and Legendre, in polar coordinates, where the
     integrand is smooth at 0.
     """
-    node, weight = np.polynomial.legendre.leggauss(24)
+    node, weight = _nodes()
     angle, of_angle = (node + 1) * np.pi / 8, weight * np.pi / 8  # an eighth of the square
     longest = side / np.cos(angle)
     radius = (node[:, np.newaxis] + 1) / 2 * longest
