@@ -204,9 +204,9 @@ def check(config: Path, *, deep: bool, strict: bool, junit: Path | None, annotat
     for line in (*found.plan, *(["", *lines_of_table(found.layers)] if found.layers else ())):
         click.echo(line)
     for line in found.problems:
-        click.echo(f"problem    {line}", err=True)
+        click.echo(f"problem    {line}")
     for line in found.findings:
-        click.echo(f"finding    {line}", err=True)
+        click.echo(f"finding    {line}")
     if found.sample:
         click.echo(f"sample     {found.sample}")
     _print_failures(found.failures)

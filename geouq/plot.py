@@ -26,13 +26,14 @@ from geouq.arrays.points import TAIL
 from geouq.config import CALIBRATION_LEVELS, EQUAL_COUNT_10, BinScheme, suggestion
 from geouq.config.model import LEVELS
 from geouq.core.errors import ConfigError, DataError, SummaryError, wrong_type
+from geouq.core.units import squared
 from geouq.drawing.cells import cell_metrics, function_of_cells, unit_of_cells, values_of_cells
 from geouq.figures.calibration import draw_curve, draw_diagonal, draw_pit, draw_ranks, draw_shares, shares_of
 from geouq.figures.cells import draw_cells, draw_correlogram
 from geouq.figures.predicted_std import draw_error_by_std, draw_sparsification, draw_std
 from geouq.figures.regions import draw_groups, draw_regions, draw_shift, region_panels, sorted_names
 from geouq.figures.reliability import draw_bins, fit
-from geouq.figures.style import INK, LETTERS, MARKERS, PALETTE, Curve, dress, plain, squared, with_units
+from geouq.figures.style import INK, LETTERS, MARKERS, PALETTE, Curve, dress, plain, with_units
 from geouq.inference import DEFAULTS
 from geouq.maps.cell_metrics import scale_of_cells
 from geouq.metrics import MetricOptions, evaluate_metrics, unit_of

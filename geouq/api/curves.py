@@ -21,9 +21,9 @@ from geouq.arrays.summary_array import SummaryArray
 from geouq.arrays.validation import Dim
 from geouq.config import CALIBRATION_LEVELS, EQUAL_COUNT_10, BinScheme
 from geouq.core.errors import ConfigError, SummaryError
+from geouq.core.units import squared_unit
 from geouq.metrics import LEFT_OUT
 from geouq.metrics.groups import GROUPS
-from geouq.metrics.record import squared_unit
 from geouq.summary import Binned, Summary
 
 Floats = NDArray[np.float64]

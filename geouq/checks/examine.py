@@ -18,7 +18,7 @@ from geouq.checks.placement import SHIFTED, of_overlaps, of_placement
 from geouq.checks.relation import of_relation
 from geouq.checks.sample import Finding, Patch, joined, take_sample
 from geouq.checks.spread import of_reading, of_spread
-from geouq.checks.values import of_nothing, of_signs
+from geouq.checks.values import of_mask_share, of_nothing, of_signs
 from geouq.config import Experiment, Variable
 from geouq.core.failures import isolated
 from geouq.core.overflow import overflow_is_missing
@@ -44,7 +44,8 @@ def examine(experiment: Experiment, catalog: Catalog, sampling: Sampling) -> lis
         found += of_patches(experiment, catalog.tiles, patches)
     if sampling.windows > CHEAP.windows:  # fewer windows may miss all pixels of a sparse truth
         for name in dict.fromkeys(patch.variable for patch in patches):
-            found += of_nothing(name, [patch for patch in patches if patch.variable == name])
+            own = [patch for patch in patches if patch.variable == name]
+            found += [*of_nothing(name, own), *of_mask_share(name, own)]
     return found
 
 

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from geouq.checks.sample import Finding, Known, Patch
+from geouq.checks.sample import FEWEST, Finding, Known, Patch
 
 Floats = NDArray[np.float64]
 NEARLY_ALL = 0.95  # share of the pixels
@@ -84,6 +84,20 @@ def of_nothing(variable: str, patches: Sequence[Patch]) -> Iterator[Finding]:
     yield nothing_counts(variable, f"{sum(one.truth.size for one in known)} pixels of {_tiles(patches)}", evidence)
 
 
+def of_mask_share(variable: str, patches: Sequence[Patch]) -> Iterator[Finding]:
+    """Yield a finding if a mask leaves out nearly all pixels that have all values, but not all."""
+    complete = [(_is_complete(one, masked=True), one.hidden) for one in (patch.known for patch in patches)]
+    total = sum(int(own.sum()) for own, _ in complete)
+    hidden = sum(int((own & mask).sum()) for own, mask in complete)
+    if total >= FEWEST and NEARLY_ALL * total <= hidden < total:
+        yield Finding(
+            "most pixels masked",
+            variable,
+            f"of {total} pixels of {_tiles(patches)} that have all values, a mask leaves out {hidden}",
+            "look at its values: 0 and nodata leave a pixel out unless `keep` or `bits` say otherwise",
+        )
+
+
 def nothing_counts(variable: str, pixels: str, evidence: str) -> Finding:
     """Return the finding that no pixel in the sample is valid."""
     return Finding(
@@ -94,9 +108,10 @@ def nothing_counts(variable: str, pixels: str, evidence: str) -> Finding:
     )
 
 
-def _is_complete(known: Known) -> NDArray[np.bool_]:
-    """Return which unmasked pixels have all values, whatever the sign of the spread."""
-    return np.isfinite((known.mean, known.variance, known.truth)).all(0) & ~known.hidden
+def _is_complete(known: Known, *, masked: bool = False) -> NDArray[np.bool_]:
+    """Return which pixels have all values, whatever the sign of the spread; masked : masked ones too."""
+    has_values = np.isfinite((known.mean, known.variance, known.truth)).all(0)
+    return has_values if masked else has_values & ~known.hidden
 
 
 def _has_values(known: Sequence[Known], layer: str) -> bool:

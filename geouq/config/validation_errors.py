@@ -5,6 +5,7 @@ import re
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import get_args
 
 from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails, InitErrorDetails, PydanticCustomError
@@ -123,13 +124,26 @@ def _words(problem: ErrorDetails, section: type[BaseModel]) -> str:
     if kind == "value_error":
         return str(context["error"])
     if kind == "extra_forbidden":
-        return f"unknown key{suggestion(key, section.model_fields)}"
+        return f"unknown key{_belonging(key, section) or suggestion(key, section.model_fields)}"
     if kind == "missing":
         return f"missing key {quoted(key)}: {section.model_fields[key].description}"
     if kind == "literal_error":
         return _not_one_of(problem["input"], re.findall(r"'([^']+)'", context["expected"]))
     template = PLAIN_WORDS.get(kind, problem["msg"].replace("{", "{{").replace("}", "}}"))
     return template.format_map({**context, "input": quoted(problem["input"]), "kind": _kind(problem["input"])})
+
+
+def _belonging(key: str, section: type[BaseModel]) -> str:
+    """Return the end of a message that names where in a section a key is known; "" where it is not known below it."""
+    keys = [name for name, field in section.model_fields.items() if key in _keys_below(field.annotation)]
+    return f" here; it belongs below {' or '.join(f'`{name}`' for name in keys)}" if 0 < len(keys) <= 3 else ""
+
+
+def _keys_below(annotation: object) -> set[str]:
+    """Return the keys of all sections that a type has among its parts, as a union, a list or a mapping has."""
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        return set(annotation.model_fields)
+    return set().union(*map(_keys_below, get_args(annotation)))
 
 
 def _not_one_of(value: object, known: Collection[str]) -> str:

@@ -67,6 +67,26 @@ def is_known(units: str) -> bool:
     return _unit(_registry(), units) is not None
 
 
+def squared_unit(units: str) -> str:
+    """Return the unit of a square of a variable in `units`.
+
+    >>> squared_unit("m"), squared_unit("Mg ha-1"), squared_unit("1")
+    ('m^2', '(Mg ha-1)^2', '1')
+    """
+    if units in ("", "1"):
+        return units
+    return f"({units})^2" if " " in units or "/" in units else f"{units}^2"
+
+
+def squared(units: str) -> str:
+    """Return the unit of a variance for people.
+
+    >>> squared("m"), squared("Mg ha-1"), squared("1"), squared("")
+    ('m²', '(Mg ha-1)²', '1', '')
+    """
+    return squared_unit(units).replace("^2", "²")
+
+
 @lru_cache(1)
 def _registry() -> Any:
     import pint  # noqa: PLC0415  takes half a second, and few runs convert units

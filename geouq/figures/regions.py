@@ -7,6 +7,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
+from geouq.core.units import squared
 from geouq.core.wording import for_people
 from geouq.figures.style import (
     DATA,
@@ -28,7 +29,6 @@ from geouq.figures.style import (
     readable_name,
     shortened,
     size_of,
-    squared,
     tiling,
     width_of,
     with_units,

@@ -8,6 +8,7 @@ from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
 from geouq.config import CALIBRATION_LEVELS, BinScheme
+from geouq.core.units import squared
 from geouq.core.wording import for_people
 from geouq.figures.calibration import draw_curve
 from geouq.figures.style import (
@@ -27,7 +28,6 @@ from geouq.figures.style import (
     panel_figure,
     pixels,
     plain,
-    squared,
     with_units,
     without_pixels,
 )

@@ -324,17 +324,6 @@ def described(bands: Bands | None, limits: Floats | None) -> str:
     return f"bands: {percent(bands.level)} of each point, bootstrap of {bands.blocks} blocks"
 
 
-def squared(units: str) -> str:
-    """Return the units of a variance.
-
-    >>> squared("m"), squared("Mg ha-1"), squared("1"), squared("")
-    ('m²', '(Mg ha-1)²', '1', '')
-    """
-    if units in ("", "1"):
-        return units
-    return f"{units}²" if units.isalpha() or units == "%" else f"({units})²"
-
-
 def readable_name(name: str) -> str:
     """Return what people call a number, by its name in tables.
 

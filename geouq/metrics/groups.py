@@ -11,7 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from geouq.config.values import GroupedBy
-from geouq.metrics.record import SHARE, GroupGaps, metric, squared_unit
+from geouq.core.units import squared_unit
+from geouq.metrics.record import SHARE, GroupGaps, metric
 from geouq.metrics.sources import UQREGRESSORS
 from geouq.summary import ClassCoverage, Summary
 

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from geouq.core.errors import wrong_type
+from geouq.core.units import squared_unit
 from geouq.metrics.norms import NormKind
 from geouq.summary import Binned, Summary
 from geouq.summary.form import Form
@@ -402,17 +403,6 @@ def unit_of(metric: Metric, units: str) -> str:
     if metric.unit == "1" or units in ("", "1"):
         return "1" if metric.unit == "1" or units == "1" else ""
     return units if metric.unit == "unit" else squared_unit(units)
-
-
-def squared_unit(units: str) -> str:
-    """Return the unit of a square of a variable in `units`.
-
-    >>> squared_unit("m"), squared_unit("Mg ha-1"), squared_unit("1")
-    ('m^2', '(Mg ha-1)^2', '1')
-    """
-    if units in ("", "1"):
-        return units
-    return f"({units})^2" if " " in units or "/" in units else f"{units}^2"
 
 
 def _place_of_family(one: Metric) -> int:

@@ -8,9 +8,9 @@ from itertools import pairwise
 import numpy as np
 
 from geouq.config import Variable
+from geouq.core.units import squared
 from geouq.metrics.form_curves import CLASS_CURVE, curve_label
 from geouq.metrics.predicted_std import StdDistribution
-from geouq.metrics.record import squared_unit
 from geouq.pages.curves import Covered, Curves, Groups, Point
 from geouq.pages.diagrams import (
     DIAGONAL,
@@ -218,7 +218,7 @@ def _reliability(drawn: Sequence[Variable], columns: Sequence[Sequence[Curves]])
     frames = []
     for variable, column in zip(drawn, columns, strict=True):
         scale = fitted(value for one in column for point in one.reliability for value in point[:2])
-        unit = squared_unit(variable.units).replace("^2", "²") if variable.units not in ("", "1") else ""
+        unit = squared(variable.units) if variable.units not in ("", "1") else ""
         frames.append(Frame(scale, scale, ((scale.low, scale.low), (scale.high, scale.high)), unit))
     return Kind(
         "reliability", "Reliability",

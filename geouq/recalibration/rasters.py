@@ -24,6 +24,7 @@ from geouq.core.errors import DataError
 from geouq.core.grid import Window
 from geouq.core.naming import file_name
 from geouq.core.redaction import last_part
+from geouq.core.units import squared_unit
 from geouq.maps.geotiff import BandLabel, MapWriter, cog_writer
 from geouq.rasters.catalog import Tile
 from geouq.rasters.gdal import CACHE, gdal_options
@@ -269,7 +270,7 @@ def _writer(
     labels = [
         BandLabel(
             one.variable.removesuffix(f" ({model})"),
-            _unit(one.units or band.units, squared=layer.squared),
+            squared_unit(one.units or band.units) if layer.squared else one.units or band.units,
             f"{layer.long_name} ({one.correction.method})",
         )
         for one, band in zip(own, _bands_of_mean(tile, model), strict=True)
@@ -286,12 +287,6 @@ def _bands_of_mean(tile: Tile, model: str) -> list[Band]:
 
 def _rasters(tile: Tile, model: str) -> list[Raster]:
     return list(tile.predictions[model].rasters.values())
-
-
-def _unit(units: str, *, squared: bool) -> str:
-    if not squared or units in ("", "1"):
-        return units
-    return f"({units})^2"
 
 
 def write_evaluation(experiment: Experiment, run: Path, out: Path, layers: Mapping[str, Sequence[str]]) -> list[Path]:

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from geouq.config import key_of, model_and_layer
 from geouq.core.errors import GeouqError
 from geouq.core.grid import Window
+from geouq.core.units import squared
 from geouq.core.wording import one_line
 from geouq.rasters.catalog import Catalog, Tile
 from geouq.rasters.gdal import gdal_options
@@ -21,6 +22,8 @@ from geouq.reading.places import Sampling, spread_out, windows_of
 
 LOOKED_AT = Sampling(tiles=3, windows=5, side=128)  # until a pixel has all layers
 MOST_OF_A_FORM = 5  # members or classes of a variable that are shown
+# layers that have the unit of the variable
+OF_THE_VARIABLE = ("mean", "std", "lower", "upper", "quantiles", "members", "truth", "truth_std")
 HEADINGS = ("layer", "file", "band", "unit", "stored values", "nodata", "value")
 
 
@@ -40,6 +43,8 @@ class LayerLine:
         Description of the band; "" for none.
     stored_units, units : str
         Unit that the file gives, and unit of the values that are evaluated; "" where it is not known.
+    assumed_units : str
+        Unit of the variable, or its square, where the file gives none; "" otherwise.
     scale, offset : float
         A value is stored value * scale + offset.
     nodata : float or None
@@ -55,6 +60,7 @@ class LayerLine:
     description: str
     stored_units: str
     units: str
+    assumed_units: str
     scale: float
     offset: float
     nodata: float | None
@@ -171,11 +177,20 @@ def _line(tile: Tile, layer: LayerBand, pixels: Doubles | None = None, pixel: tu
         used.description,
         stored.units,
         used.units,
+        "" if used.units else _of_variable(layer),
         used.scale,
         used.offset,
         None if pixels is None else float(np.isnan(pixels).mean()),
         None if pixels is None or np.isnan(pixels[pixel]) else float(pixels[pixel]),
     )
+
+
+def _of_variable(layer: LayerBand) -> str:
+    """Return the unit that a layer of a variable has; "" where it has another one, or none is known."""
+    units, name = layer.variable.units, model_and_layer(layer.key)[1]
+    if name in ("variance", "truth_variance"):
+        return squared(units)
+    return units if name in OF_THE_VARIABLE else ""
 
 
 def lines_of_table(table: LayerTable) -> list[str]:
@@ -196,18 +211,23 @@ def lines_of_table(table: LayerTable) -> list[str]:
 
 def _cells(line: LayerLine, path: str, *, several: bool) -> tuple[str, ...]:
     description = f" {one_line(line.description)}" if line.description else ""
-    units = (
-        line.units if line.units == line.stored_units else f"{line.stored_units or 'none'} -> {line.units or 'none'}"
-    )
     return (
         f"{one_line(line.variable)}: {line.layer}" if several else line.layer,
         one_line(path),
         f"{line.band}{description}",
-        one_line(units) or "-",
+        one_line(_units(line)) or "-",
         _scale(line.scale, line.offset),
         "-" if line.nodata is None else _share(line.nodata),
         "-" if line.value is None else f"{line.value:.5g}{_root(line)}",
     )
+
+
+def _units(line: LayerLine) -> str:
+    if line.assumed_units:
+        return f"{line.assumed_units} (assumed)"
+    if line.units == line.stored_units:
+        return line.units
+    return f"{line.stored_units or 'none'} -> {line.units or 'none'}"
 
 
 def _scale(scale: float, offset: float) -> str:

@@ -11,7 +11,7 @@ from geouq.starting import layers_as_arrays, layers_as_bands, layers_as_files, t
 from geouq.starting.guess import Guess
 from geouq.starting.log_scale import transform_of, with_transform
 from geouq.starting.look import header_of
-from geouq.starting.named_files import DRIVERS, ending, files_of, no_pair, some
+from geouq.starting.named_files import DRIVERS, ending, files_of, is_listed, no_pair, some
 from geouq.starting.text import as_yaml, said
 from geouq.starting.tiles import mixed_words
 from geouq.starting.times import with_times
@@ -64,19 +64,61 @@ def starter_config(sources: Sequence[str], folder: Path | None = None) -> Starte
     ConfigError
         If a source does not exist, or names, descriptions and attributes do not say which layer is which.
     """
-    paths = files_of(sources)
-    guess = next(filter(None, (recognise(paths) for recognise in RECOGNISERS)), None)
-    paths = [path for path in paths if ending(path) in DRIVERS]
-    if guess is None:
-        raise ConfigError(f"{sources[0]}: {no_pair(paths)}; rename the files, or write the configuration by hand")
-    guess = layers_as_arrays.with_drivers(with_truth(guess, paths))
+    guess, paths = _recognised(sources)
     transform, why = transform_of(guess)
     guess = with_variables(with_stored_values(guess, is_transformed=bool(transform)))
     guess = with_transform(guess, transform, why)
     guess = with_times(replace(guess, notes=(*guess.notes, *_notes(guess, paths))))
-    missing = [key for key, entry in {**guess.layers, **guess.data}.items() if entry.value == TODO]
     text = as_yaml(guess, _name(sources[0]), (folder or Path()).resolve())
-    return Starter(text, tuple(said(guess)), tuple(missing))
+    return Starter(text, tuple(said(guess)), tuple(_missing(guess)))
+
+
+def _recognised(sources: Sequence[str]) -> tuple[Guess, Sequence[str]]:
+    """Return the layers of a prediction with its truth, and the files among which they are.
+
+    Where a single file does not tell all layers, the files of its folder are looked at.
+    """
+    paths = files_of(sources)
+    guess = _layers_in(paths)
+    if len(paths) == 1 and (guess is None or _missing(guess)) and (beside := _files_beside(paths[0])):
+        wider = _layers_in(beside)
+        if wider is not None and paths[0] in _taken(wider):
+            note = f"looked at the {len(beside)} files in the folder of {PurePosixPath(paths[0]).name}"
+            return replace(wider, notes=(*wider.notes, note)), _rasters_or_arrays(beside)
+    if guess is None:
+        raise ConfigError(
+            f"{sources[0]}: {no_pair(_rasters_or_arrays(paths))}; rename the files, or write the configuration by hand"
+        )
+    return guess, _rasters_or_arrays(paths)
+
+
+def _layers_in(paths: Sequence[str]) -> Guess | None:
+    """Return the layers that files hold, with the truth; None if no layout recognises them."""
+    guess = next(filter(None, (recognise(paths) for recognise in RECOGNISERS)), None)
+    return guess and layers_as_arrays.with_drivers(with_truth(guess, _rasters_or_arrays(paths)))
+
+
+def _files_beside(path: str) -> Sequence[str]:
+    """Return the rasters in the folder of a raster, with it; none where the folder cannot be listed or has no other."""
+    if not is_listed(path) or ending(path) not in DRIVERS:
+        return ()
+    found = [own for own in files_of([str(Path(path).parent)]) if Path(own).parent == Path(path).parent]
+    return found if len(found) > 1 else ()
+
+
+def _rasters_or_arrays(paths: Sequence[str]) -> Sequence[str]:
+    return [path for path in paths if ending(path) in DRIVERS]
+
+
+def _missing(guess: Guess) -> Sequence[str]:
+    """Return the keys that the user has to fill in."""
+    return [key for key, entry in {**guess.layers, **guess.data}.items() if entry.value == TODO]
+
+
+def _taken(guess: Guess) -> set[str]:
+    """Return the files of the layers of all tiles."""
+    patterns = [guess.pattern(key) for key in guess.known()]
+    return {pattern.replace("{tile}", tile) for pattern in patterns for tile in guess.tiles or ("",)}
 
 
 def _notes(guess: Guess, paths: Sequence[str]) -> Iterator[str]:
@@ -86,8 +128,7 @@ def _notes(guess: Guess, paths: Sequence[str]) -> Iterator[str]:
     elif two := _on_the_same_pixels(guess):
         names = " and ".join(two)
         yield f"tiles {names} lie on the same pixels: if these are variables, write a configuration for each"
-    patterns = [guess.pattern(key) for key in guess.known()]
-    taken = {pattern.replace("{tile}", tile) for pattern in patterns for tile in guess.tiles or ("",)}
+    taken = _taken(guess)
     unused = [path for path in paths if path not in taken]
     if unused and not guess.member:
         yield f"{counted(len(unused), 'file')} not used: {some(PurePosixPath(path).name for path in unused)}"

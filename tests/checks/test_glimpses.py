@@ -133,7 +133,7 @@ def test_the_command_prints_findings_and_succeeds(tmp_path, write_raster, geouq)
     done = geouq("check", "agb.yaml")
 
     assert done.exit_code == 0
-    assert done.stderr.startswith("finding    band_1: std equal to the mean")
+    assert done.stdout.splitlines()[-2].startswith("finding    band_1: std equal to the mean")
 
 
 @pytest.mark.parametrize("transform", ["log", "log1p", "sqrt"])
@@ -164,3 +164,13 @@ def test_scaled_logarithms_are_told_which_scale_reads_them(findings, stored, how
     (found,) = findings(given=stored * std, mean=stored * mean, truth=truth)
 
     assert how in found
+
+
+def test_a_mask_that_leaves_out_nearly_all_pixels_is_found_in_a_deep_check(findings):
+    few, many = np.zeros(STD.shape, np.uint8), np.zeros(STD.shape, np.uint8)
+    few[:2], many[:20] = 1, 1
+
+    (found,) = findings(data={"mask": few}, deep=True)
+
+    assert "most pixels masked: of 4200 pixels of tile agb that have all values, a mask leaves out 4060; " in found
+    assert findings(data={"mask": many}, deep=True) == ()

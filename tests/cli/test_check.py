@@ -43,7 +43,7 @@ def test_many_tiles_with_the_same_problem_are_one_line(tile_folder, geouq):
 
     done = geouq("check", config)
 
-    (line,) = [line for line in done.stderr.splitlines() if line.startswith("problem ")]
+    (line,) = [line for line in done.stdout.splitlines() if line.startswith("problem ")]
     assert line.startswith("problem    5 of 5 tiles, such as a1: ")
 
 

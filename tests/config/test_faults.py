@@ -177,3 +177,18 @@ def test_faulty_weights_are_told_with_a_suggestion(tmp_path, weights, fault):
 def test_gates_are_not_held_against_sections_that_are_faulty_themselves(tmp_path):
     more = "bins: []\nregions: {a: 1}\ngates: [{metric: uce, variable: A, region: b, bins: c, min: 0}]"
     assert [fault.split(":")[1] for fault in faults(tmp_path, SMALLEST + more)] == ["4", "5"]
+
+
+@pytest.mark.parametrize(
+    ("line", "places"),
+    [
+        ("mask: m.tif", "`data` or `variables`"),
+        ("figures: none", "`output`"),
+        ("negative: exclude", "`variance`"),
+        ("units: m", "`variables`"),
+    ],
+)
+def test_a_key_that_belongs_elsewhere_is_told_its_place(tmp_path, line, places):
+    (fault,) = faults(tmp_path, f"{SMALLEST}{line}\n")
+
+    assert fault.endswith(f": unknown key here; it belongs below {places}")

@@ -72,7 +72,7 @@ def test_lines_name_the_file_the_band_the_conversion_and_the_pixel(product):
 
     assert [" ".join(line.split()) for line in lines] == [
         "layer file band unit stored values nodata value",
-        "mean agb.tif 1 mean - x 0.1 25 % 120.3",
+        "mean agb.tif 1 mean Mg ha-1 (assumed) x 0.1 25 % 120.3",
         "relative_std agb.tif 2 cv none -> 1 x 0.001 0 % 0.118",
         "truth plots.tif 1 kg m-2 -> Mg ha-1 x 10 0 % 118",
         "values at row 19, column 24 of tile product; nodata: share of its rows 0 to 39, columns 0 to 49 alone",

@@ -130,6 +130,21 @@ def test_a_missing_truth_is_refused_by_name_until_it_is_written(geouq, tmp_path)
     assert geouq("check", config).exit_code == 0
 
 
+def test_a_single_file_is_completed_by_those_in_its_folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for name, layer in {"mean": published.mean, "std": published.std, "truth": published.truth}.items():
+        published.each(tmp_path, "maps/{}_" + name + ".tif", layer)
+    one = next(iter((tmp_path / "maps").glob("*_mean.tif")))
+
+    found = starter_config([f"maps/{one.name}"])
+
+    assert found.missing == ()
+    assert yaml.safe_load(found.text)["data"] == {
+        layer: "maps/{tile}_" + f"{layer}.tif" for layer in ("mean", "std", "truth")
+    }
+    assert any("files in the folder of" in line for line in found.said)
+
+
 @pytest.mark.parametrize(
     ("names", "todo"),
     [
