@@ -38,15 +38,21 @@ def rio_geouq(
     """Compare the predicted uncertainty of every pixel with the errors of the prediction.
 
     MEAN and STD are rasters of the prediction, TRUTH is one of the reference, all on the same grid. Metrics of bins are
-    of ten bins with equal counts. For regions, intervals, maps and pages, use `geouq run`.
+    of ten bins with equal counts. Warnings tell what looks wrong in a window of the rasters. For regions, intervals,
+    maps and pages, use `geouq run`.
     """
     from geouq.core.errors import GeouqError
 
+    layers = {"mean": mean, "variance" if is_variance else "std": std, "truth": truth}
     try:
-        rows = _rows({"mean": mean, "variance" if is_variance else "std": std, "truth": truth}, bands)
+        configuration = _configuration(layers)
+        rows = _rows(configuration, bands)
         shown = _selected(rows, metrics)
+        warnings = _findings(configuration, {row["variable"] for row in rows})
     except (GeouqError, OSError) as error:
         raise click.ClickException(_without_configuration(str(error))) from None
+    for line in warnings:
+        click.echo(f"warning: {line}", err=True)
     if as_json:
         click.echo(json.dumps(shown, indent=1, ensure_ascii=False))
     else:
@@ -64,16 +70,33 @@ def _without_configuration(message: str) -> str:
     )
 
 
-def _rows(layers: dict[str, str], bands: Sequence[int]) -> list[Row]:
+def _configuration(layers: dict[str, str]) -> dict[str, Any]:
+    """Return the configuration of three rasters; a raster that is named may have the format that its suffix tells."""
+    from geouq.starting.named_files import driver_of
+
+    drivers = sorted({"GTiff", *map(driver_of, layers.values())})
+    return {"version": 1, "name": "rio", "data": layers, "drivers": drivers}
+
+
+def _findings(configuration: dict[str, Any], variables: set[str]) -> Sequence[str]:
+    """Return the findings of the input checks about some variables."""
+    from geouq.pipeline.check import check
+
+    return [line for line in check(configuration).findings if line.partition(": ")[0] in variables]
+
+
+def _rows(configuration: dict[str, Any], bands: Sequence[int]) -> list[Row]:
     """Return the numbers of each band, read in windows."""
     from geouq.arrays.datasets import table
     from geouq.core.errors import ConfigError
     from geouq.reading.stack import open_stack
 
     rows: list[Row] = []
-    stack = open_stack({"version": 1, "name": "rio", "data": layers})
+    stack = open_stack(configuration)
     if too_large := [band for band in bands if band > stack.sizes["variable"]]:
-        raise ConfigError(f"there is no band {too_large[0]}; {layers['mean']} has {stack.sizes['variable']}")
+        raise ConfigError(
+            f"there is no band {too_large[0]}; {configuration['data']['mean']} has {stack.sizes['variable']}"
+        )
     for index in [band - 1 for band in bands] or range(stack.sizes["variable"]):
         own = stack.isel(variable=index)
         summary = own.geouq.summarize().compute()
@@ -85,12 +108,14 @@ def _rows(layers: dict[str, str], bands: Sequence[int]) -> list[Row]:
 
 def _selected(rows: Sequence[Row], metrics: Sequence[str]) -> list[Row]:
     """Return the rows of some metrics, by default those of a page; numbers that are missing are None."""
+    from geouq.config import suggestion
     from geouq.core.errors import ConfigError
     from geouq.metrics import shown_in, usual_name
 
     known = list(dict.fromkeys(row["metric"] for row in rows))
     if unknown := [name for name in metrics if name not in (*known, "all")]:
-        raise ConfigError(f"there is no metric {unknown[0]}; there are {', '.join(known)}")
+        near = suggestion(unknown[0], known) or "; `--metric all` shows all there are"
+        raise ConfigError(f"there is no metric {unknown[0]}{near}")
     usual = [name for name in map(usual_name, shown_in("page")) if name in known]
     names = known if "all" in metrics else list(dict.fromkeys(metrics or usual))
     of_name = {name: [row for row in rows if row["metric"] == name] for name in names}

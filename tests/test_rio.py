@@ -72,7 +72,8 @@ def test_a_std_gives_the_numbers_of_its_square(rio, tmp_path):
     [
         ((SAMPLE[0], "gone.tif", SAMPLE[2]), "there is no file"),
         ((*SAMPLE, "--variance", "-b", "6"), "there is no band 6"),
-        ((*SAMPLE, "--variance", "--metric", "zz"), "there is no metric zz"),
+        ((*SAMPLE, "--variance", "--metric", "zz"), "there is no metric zz; `--metric all` shows all there are"),
+        ((*SAMPLE, "--variance", "--metric", "uec"), "there is no metric uec; did you mean 'uce'?"),
     ],
 )
 def test_mistakes_end_with_one_message(rio, arguments, message):
@@ -81,6 +82,31 @@ def test_mistakes_end_with_one_message(rio, arguments, message):
     assert done.exit_code == 1
     assert message in done.output
     assert "Traceback" not in done.output
+
+
+def test_an_input_that_looks_wrong_is_told_for_the_bands_that_are_shown(rio, tmp_path):
+    with rasterio.open(SAMPLE[1]) as file:
+        profile, variance = file.profile, file.read()
+    with rasterio.open(tmp_path / "variance.tif", "w", **profile) as target:
+        target.write(variance * 1e4)
+
+    done = rio(SAMPLE[0], tmp_path / "variance.tif", SAMPLE[2], "--variance", "-b", 1)
+
+    assert re.findall(r"^warning: (\w+): (.*?): ", done.stderr, re.MULTILINE) == [
+        ("P95", "variance far from the errors")
+    ]
+    assert "warning" not in rio(*SAMPLE, "--variance", "-b", 1).output
+
+
+def test_a_raster_of_another_format_is_read(rio, tmp_path):
+    with rasterio.open(SAMPLE[2]) as file:
+        keys = ("width", "height", "count", "dtype", "crs", "transform")
+        profile, truth = {key: file.profile[key] for key in keys}, file.read(masked=True).filled(-9999)
+    with rasterio.open(tmp_path / "truth.img", "w", **profile, driver="HFA", nodata=-9999) as target:
+        target.write(truth)
+
+    arguments = ("--variance", "--json", "-b", 2)
+    assert rio(*SAMPLE[:2], tmp_path / "truth.img", *arguments).stdout == rio(*SAMPLE, *arguments).stdout
 
 
 def test_other_commands_of_rasterio_do_not_wait_for_this_package():
