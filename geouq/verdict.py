@@ -15,7 +15,7 @@ from geouq.core.failures import isolated
 from geouq.core.gaussian import half_width
 from geouq.core.wording import digits_from, for_people
 from geouq.metrics import heading_of, ideal_value, named
-from geouq.metrics.record import USUAL_LEVEL
+from geouq.metrics.record import usual_of
 
 Row = Mapping[str, Any]
 Place = tuple[str, str, str, str]  # level, name, variable, model
@@ -479,7 +479,7 @@ def _usual_coverage(numbers: Mapping[str, Row], p_values: Mapping[str, float]) -
     levels = {one[1]: name for name, one in found.items() if one and one[1] is not None}
     if not levels:
         return Part("")
-    name = levels[min(levels, key=lambda level: abs(level - USUAL_LEVEL))]
+    name = levels[usual_of(levels)]
     p = p_values.get(name)
     return _part(numbers[name], None if p is None else min(1.0, p * len(_tested_shapes(numbers, p_values))))
 

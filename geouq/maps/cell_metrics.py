@@ -15,6 +15,7 @@ from geouq.core.failures import isolated
 from geouq.maps.geotiff import BandLabel
 from geouq.maps.scales import Scale, cell_scale, count_scale
 from geouq.metrics import MetricOptions, Value, evaluate_metric, metrics_of, unit_of
+from geouq.metrics.record import usual_of
 from geouq.summary import CellSummaries, Summary, TilePlace
 
 Cells = tuple[NDArray[np.int64], CellSummaries]
@@ -22,6 +23,7 @@ Cells = tuple[NDArray[np.int64], CellSummaries]
 NOT_BY_CELL = ("group", "ordering", "threshold")
 PIXELS = "n"
 TOGETHER = 2048  # cells of whole tiles that are measured together
+OPENING = ("coverage", "spread")  # parts of the verdict on which maps of cells open, if there are numbers of them
 
 
 @dataclass(frozen=True)
@@ -100,6 +102,11 @@ class Cellwise:
                 found[value.name] = cell_scale(value, self.whole)
         return found | ({PIXELS: count_scale(most)} if self._wants(PIXELS) else {})
 
+    @property
+    def opening(self) -> str:
+        """Return the name of the metric on which maps open; empty if no metric is wanted."""
+        return opening_of(list(self._wanted(self.whole)))
+
     def _values(self, summary: Summary) -> Iterator[tuple[BandLabel, NDArray[np.float64]]]:
         for value in self._wanted(summary):
             metric = value.metric
@@ -120,6 +127,25 @@ def scale_of_cells(name: str, whole: Summary, metric_options: MetricOptions) -> 
     whole : of all pixels of the run.
     """
     return next(cell_scale(value, whole) for value in kept_by_cell(whole, metric_options) if value.name == name)
+
+
+def opening_of(values: Sequence[Value]) -> str:
+    """Return the name of the number on which maps of cells open, on pages and in GIS programs; empty without numbers.
+
+    It is the coverage of the level nearest to the usual one. Without intervals it is the spread, and else the first
+    number of the pages.
+    """
+    ranked = sorted(values, key=lambda value: ("cell sums" not in value.metric.shown, value.metric.rank))
+    for part in OPENING:
+        if own := [value for value in ranked if value.metric.part == part]:
+            return usual_among(own).name
+    return ranked[0].name if ranked else ""
+
+
+def usual_among(values: Sequence[Value]) -> Value:
+    """Return the number of the usual level among those of one metric, or of the level nearest to it."""
+    of_level = {value.level: value for value in values if value.level is not None}
+    return of_level[usual_of(of_level)] if of_level else values[0]
 
 
 def kept_by_cell(summary: Summary, metric_options: MetricOptions) -> Iterator[Value]:

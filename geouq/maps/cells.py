@@ -13,11 +13,12 @@ from geouq.maps.cell_metrics import Cellwise, Measured
 from geouq.maps.geotiff import CONTINUOUS, BandLabel, MapWriter, cog_writer
 from geouq.maps.lattice import Mosaic, mosaic_on
 from geouq.maps.patches import Patch, patches_of
-from geouq.maps.polygons import polygon_writer
+from geouq.maps.polygons import GEOJSON, PolygonStyle, polygon_writer, style_beside
 from geouq.maps.scales import Scale
 from geouq.maps.style import style_of_polygons, style_of_scale, write_style
 from geouq.maps.virtual import Source, VirtualBand, lattices_by_suffix, remove_virtual, write_virtual
-from geouq.metrics import shown_in
+from geouq.metrics import heading_of, named
+from geouq.metrics.record import NOT_NEGATIVE
 from geouq.summary import CellSummaries, TilePlace
 
 Cells = tuple[NDArray[np.int64], CellSummaries]
@@ -43,8 +44,8 @@ def write_cell_maps(
     remove_virtual(folder, _stem(variable), _tags(variable))
     tiles = cells.measured(chain.from_iterable(patch.tiles for patch in patches))
     first = next(tiles)
-    scales = _opening_first(cells.scales(places[0].cell_size ** 2), first.bands)
-    styles = {name: style_of_polygons(name, scale) for name, scale in scales.items()}
+    scales = _opening_first(cells.scales(places[0].cell_size ** 2), first.bands, cells.opening)
+    styles = _styles_of_polygons(scales, first.bands)
     tiles = chain([first], tiles)
     with polygon_writer(folder / _stem(variable), places, styles) as polygons:
         for patch, path in zip(patches, paths, strict=True):
@@ -57,6 +58,7 @@ def write_cell_maps(
     yield polygons.path
     yield from virtual
     yield from _styles(scales, first, virtual or paths)
+    yield from _style_of_geojson(polygons.path, styles, folder)
 
 
 def _virtual(
@@ -124,11 +126,34 @@ def _paint(tile: Measured, mosaic: Mosaic, writer: MapWriter) -> None:
         writer.write(tile.values[:, down[:, np.newaxis], across], place)
 
 
-def _opening_first(scales: Mapping[str, Scale], bands: Sequence[BandLabel]) -> dict[str, Scale]:
+def _opening_first(scales: Mapping[str, Scale], bands: Sequence[BandLabel], opening: str) -> dict[str, Scale]:
     """Return the scale of each band, that in which a map of cells opens first."""
     names = {label.name for label in bands if label.name in scales}
-    opening = [metric.name for metric in shown_in("cell map") if metric.name in names]
-    return {name: scales[name] for name in dict.fromkeys((*opening, *scales)) if name in names}
+    return {name: scales[name] for name in dict.fromkeys((opening, *scales)) if name in names}
+
+
+def _styles_of_polygons(scales: Mapping[str, Scale], bands: Sequence[BandLabel]) -> dict[str, PolygonStyle]:
+    """Return the style of each band, by its name, in the order of the scales."""
+    units = {label.name: label.units for label in bands}
+    return {
+        name: PolygonStyle(style_of_polygons(name, scale, units[name]), heading_of(name))
+        for name, scale in scales.items()
+    }
+
+
+def _bounds_of(name: str) -> tuple[float, float]:
+    """Return the lowest and the highest value that a band can have."""
+    found = named(name)
+    return found[0].bounds if found else NOT_NEGATIVE
+
+
+def _style_of_geojson(polygons: Path, styles: Mapping[str, PolygonStyle], folder: Path) -> Iterator[Path]:
+    """Yield the first style of polygons in a file of its own, as GeoJSON holds none; that of an earlier run goes."""
+    path = style_beside(polygons, folder)
+    if polygons.suffix == GEOJSON and styles:
+        yield write_style(next(iter(styles.values())).text, path)
+    else:
+        path.unlink(missing_ok=True)
 
 
 def _styles(scales: Mapping[str, Scale], tile: Measured, paths: Sequence[Path]) -> Iterator[Path]:
@@ -138,6 +163,6 @@ def _styles(scales: Mapping[str, Scale], tile: Measured, paths: Sequence[Path]) 
     bands = {label.name: (number, label) for number, label in enumerate(tile.bands, 1)}
     name, scale = next(iter(scales.items()))
     number, label = bands[name]
-    text = style_of_scale(scale, label.units, number)
+    text = style_of_scale(scale, label.units, number, _bounds_of(name))
     for path in paths:
         yield write_style(text, path.with_suffix(".qml"))

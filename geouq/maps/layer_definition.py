@@ -14,7 +14,9 @@ from rasterio.crs import CRS
 
 from geouq.config import CELLS, Variable
 from geouq.core.atomic import write_text
+from geouq.maps.polygons import GEOJSON, style_beside
 from geouq.maps.virtual import sources_of
+from geouq.metrics import heading_of
 
 NAME = "maps.qlr"
 MOST = 200  # layers of a group: of more files, as of tiles without a mosaic, QGIS is slow to open
@@ -30,8 +32,8 @@ class Layer:
 
     Parameters
     ----------
-    group, name : str
-        The group, and the name in it.
+    group, variable, name : str
+        The group, the variable that is shown, and the name in the group.
     source, provider, kind : str
         Data source relative to the file, data provider, and type of the layer.
     crs : CRS or None
@@ -41,6 +43,7 @@ class Layer:
     """
 
     group: str
+    variable: str
     name: str
     source: str
     provider: str
@@ -54,7 +57,9 @@ class Layer:
         return f"geouq_{sha256(f'{self.group}/{self.name}/{self.source}'.encode()).hexdigest()[:16]}"
 
 
-def write_layer_definition(maps: Sequence[Path], variables: Sequence[Variable], title: str, folder: Path) -> list[Path]:
+def write_layer_definition(
+    maps: Sequence[Path], variables: Sequence[Variable], title: str, folder: Path, first: str = ""
+) -> list[Path]:
     """Write `maps.qlr` for the maps of a run; return its path. Without maps, the file of an earlier run is removed.
 
     Parameters
@@ -65,18 +70,24 @@ def write_layer_definition(maps: Sequence[Path], variables: Sequence[Variable], 
         Variables in the order of the bands of maps of pixels.
     title : str
         Name of the group that holds all others.
+    first : str
+        Name of the variable that is drawn when the file is opened.
     """
     layers = list(_layers(maps, variables, folder))
     path = folder / NAME
     if not layers:
         path.unlink(missing_ok=True)
         return []
-    write_text(path, layer_definition(layers, title))
+    write_text(path, layer_definition(layers, title, first))
     return [path]
 
 
-def layer_definition(layers: Sequence[Layer], title: str) -> str:
-    """Return the text of a layer definition; the first layer of each group is drawn, in the first group only."""
+def layer_definition(layers: Sequence[Layer], title: str, first: str = "") -> str:
+    """Return the text of a layer definition, which draws one variable of the first group.
+
+    That is the variable `first`, or the first one of the group. It is ticked in the other groups too, so that a group
+    shows the same variable when it is ticked.
+    """
     root = ET.Element("qlr")
     tree = _group(ET.SubElement(root, "layer-tree-group", {"name": ""}), title, shown=True)
     listed = ET.SubElement(root, "maplayers")
@@ -84,8 +95,9 @@ def layer_definition(layers: Sequence[Layer], title: str) -> str:
         own = [layer for layer in layers if layer.group == name]
         label = name if len(own) <= MOST else f"{name}: {MOST} of {len(own)}"
         group = _group(tree, label, shown=position == 0)
-        for place, layer in enumerate(own[:MOST]):
-            _entry(group, layer, shown=place == 0)
+        shown = first if first in {layer.variable for layer in own[:MOST]} else own[0].variable
+        for layer in own[:MOST]:
+            _entry(group, layer, shown=layer.variable == shown, expanded=position == 0 and layer.variable == shown)
             _map_layer(listed, layer)
     ET.indent(root)
     return f"<!DOCTYPE qgis-layer-definition>\n{ET.tostring(root, encoding='unicode')}\n"
@@ -93,19 +105,20 @@ def layer_definition(layers: Sequence[Layer], title: str) -> str:
 
 def _layers(maps: Sequence[Path], variables: Sequence[Variable], folder: Path) -> Iterator[Layer]:
     """Yield polygons of cells, then rasters of cells, then maps of pixels."""
+    of_cells = {f"cells_{variable.file_name}": variable.name for variable in variables}
     virtual = [path for path in maps if path.suffix == ".vrt"]
     inside = {(path.parent / source).resolve() for path in virtual for source in sources_of(path)}
     rasters = [path for path in maps if path.suffix == ".tif" and path.resolve() not in inside]
     for path in maps:
         if path.suffix == ".gpkg":
-            yield from _of_package(path, folder)
-        elif path.suffix == ".geojson":
-            yield Layer(POLYGONS, path.stem, _relative(path, folder), "ogr", "vector", None, ())
+            yield from _of_package(path, of_cells[path.stem], folder)
+        elif path.suffix == GEOJSON:
+            yield _of_geojson(path, of_cells[path.stem], folder)
     found = [layer for path in (*virtual, *rasters) for layer in _of_raster(path, variables, folder)]
     yield from sorted(found, key=lambda layer: layer.group != GROUPS[CELLS])
 
 
-def _of_package(path: Path, folder: Path) -> Iterator[Layer]:
+def _of_package(path: Path, variable: str, folder: Path) -> Iterator[Layer]:
     """Yield the layers of polygons of a GeoPackage, each in its first style."""
     with closing(sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro", uri=True)) as package:
         tables = package.execute(
@@ -118,24 +131,50 @@ def _of_package(path: Path, folder: Path) -> Iterator[Layer]:
     for table, wkt in tables:
         crs = None if wkt == "undefined" else CRS.from_wkt(wkt)
         style = _parts(styles.get(table, ""), POLYGON_STYLE)
-        yield Layer(POLYGONS, table, f"{_relative(path, folder)}|layername={table}", "ogr", "vector", crs, style)
+        name, source = _named(table, _attribute(style)), f"{_relative(path, folder)}|layername={table}"
+        yield Layer(POLYGONS, variable, name, source, "ogr", "vector", crs, style)
+
+
+def _of_geojson(path: Path, variable: str, folder: Path) -> Layer:
+    """Return the layer of polygons of GeoJSON, in the style that stands in another file."""
+    own = style_beside(path, folder)
+    style = _parts(own.read_text(encoding="utf-8"), POLYGON_STYLE) if own.exists() else []
+    name = _named(path.stem, _attribute(style))
+    return Layer(POLYGONS, variable, name, _relative(path, folder), "ogr", "vector", None, style)
+
+
+def _attribute(style: Sequence[ET.Element]) -> str:
+    """Return the attribute that a style of polygons shows; empty without a style."""
+    return style[0].get("attr", "") if style else ""
+
+
+def _named(layer: str, metric: str) -> str:
+    """Return the name of a layer with what it shows, which the legend of QGIS does not tell.
+
+    >>> _named("cells_height", "coverage_90"), _named("cells_height", "")
+    ('cells_height: coverage of 90 %', 'cells_height')
+    """
+    return f"{layer}: {heading_of(metric)}" if metric else layer
 
 
 def _of_raster(path: Path, variables: Sequence[Variable], folder: Path) -> Iterator[Layer]:
     """Yield a layer for a raster of cells, in the band of its style, or one for each band of a map of pixels."""
     with rasterio.open(path) as file:
-        crs, map_name, bands = file.crs, file.tags().get("GEOUQ_MAP", path.stem), file.count
+        crs, tags, names = file.crs, file.tags(), file.descriptions
     own = path.with_suffix(".qml")
     style = own.read_text(encoding="utf-8") if own.exists() else ""
-    source = _relative(path, folder)
+    source, map_name = _relative(path, folder), tags.get("GEOUQ_MAP", path.stem)
     if map_name == CELLS:
-        yield Layer(GROUPS[CELLS], path.stem, source, "gdal", "raster", crs, _parts(style, RASTER_STYLE))
+        parts = _parts(style, RASTER_STYLE)
+        shown = [names[int(one.get("band", "1")) - 1] for part in parts for one in part.iter("rasterrenderer")]
+        name = _named(path.stem, "".join(shown))
+        yield Layer(GROUPS[CELLS], tags.get("GEOUQ_VARIABLE", ""), name, source, "gdal", "raster", crs, parts)
         return
-    for band, variable in zip(range(1, bands + 1), variables, strict=False):
+    for band, variable in zip(range(1, len(names) + 1), variables, strict=False):
         special = path.parent / "styles" / map_name / f"{variable.file_name}.qml"
         text = special.read_text(encoding="utf-8") if special.exists() else style
         parts = _parts(text, RASTER_STYLE, band)
-        yield Layer(map_name, f"{path.stem} {variable.name}", source, "gdal", "raster", crs, parts)
+        yield Layer(map_name, variable.name, f"{path.stem} {variable.name}", source, "gdal", "raster", crs, parts)
 
 
 def _parts(style: str, names: Sequence[str], band: int | None = None) -> list[ET.Element]:
@@ -158,10 +197,11 @@ def _group(parent: ET.Element, name: str, *, shown: bool) -> ET.Element:
     return group
 
 
-def _entry(group: ET.Element, layer: Layer, *, shown: bool) -> None:
-    """Add a layer to the tree."""
+def _entry(group: ET.Element, layer: Layer, *, shown: bool, expanded: bool) -> None:
+    """Add a layer to the tree; expanded : whether its legend is open."""
     about = {"id": layer.key, "name": layer.name, "source": layer.source, "providerKey": layer.provider}
-    entry = ET.SubElement(group, "layer-tree-layer", about | {"expanded": "0", "checked": CHECKED[shown]})
+    state = {"expanded": str(int(expanded)), "checked": CHECKED[shown]}
+    entry = ET.SubElement(group, "layer-tree-layer", about | state)
     ET.SubElement(entry, "customproperties")
 
 

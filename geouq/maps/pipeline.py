@@ -26,13 +26,17 @@ from geouq.summary import Summary, TilePlace
 
 @dataclass(frozen=True)
 class Evaluated:
-    """A run whose pixels are summarised; choices and wholes : of each variable, by its name."""
+    """A run whose pixels are summarised.
+
+    metric_options, wholes : of each variable, by its name. first : name of the variable on which the maps open.
+    """
 
     experiment: Experiment
     record: RunRecord
     summaries: SavedSummaries
     metric_options: Mapping[str, MetricOptions]
     wholes: Mapping[str, Summary]
+    first: str
 
 
 @dataclass(frozen=True)
@@ -60,7 +64,7 @@ def write_maps(run: Evaluated, folder: Path, reporter: Reporter, shared: Helpers
         return []
     written = _sidecars_of_pixel_maps(run, folder) + _maps_of_cells(run, folder, reporter, shared)
     with isolated("maps", NAME, outputs=[folder / NAME]):
-        written += write_layer_definition(written, run.record.variables, run.record.name, folder)
+        written += write_layer_definition(written, run.record.variables, run.record.name, folder, run.first)
     return written
 
 

@@ -96,6 +96,11 @@ class PixelMap:
         """Return the data type and nodata value."""
         return CODES if self.codes else CONTINUOUS
 
+    @property
+    def bounds(self) -> tuple[float, float]:
+        """Return the lowest and the highest value of the band."""
+        return float(self.limits.get("valid_min", -math.inf)), float(self.limits.get("valid_max", math.inf))
+
     def label(self, variable: Variable) -> BandLabel:
         """Return name, unit, description and tags of the band of a variable."""
         tags = dict(self.limits)

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from rasterio.crs import CRS
 from rasterio.warp import transform
 
+from geouq.config import CELLS
 from geouq.core.atomic import atomic_write
 from geouq.maps.cell_metrics import PIXELS, Measured
 from geouq.maps.geotiff import source_date_epoch
@@ -40,6 +41,16 @@ POLYGON = np.dtype(
 DECIMALS = 8  # of degrees: a millimetre
 PAGES = 1 << 12, 1 << 14  # bytes of a page of a GeoPackage; of the large ones of many cells less stays empty
 STYLES = "layer_styles"  # the table in which QGIS looks for styles
+GEOPACKAGE = "1.2"  # version, which GDAL reads without a warning from 2.3 to the newest
+GEOJSON = ".geojson"
+COLUMNS_OF_STYLES = {  # that are the same for all; QGIS reads and writes them by name
+    "f_table_catalog": "",
+    "f_table_schema": "",
+    "f_geometry_column": "geom",
+    "styleSLD": "",
+    "owner": "",
+    "ui": "",
+}
 ARCHIVE = "!"  # pyogrio takes what stands before it for an archive, and writes elsewhere
 
 
@@ -49,6 +60,14 @@ class CellPolygons:
 
     rings: Floats
     columns: dict[str, NDArray[Any]]
+
+
+@dataclass(frozen=True)
+class PolygonStyle:
+    """A QGIS style: its text, and a description for the list of styles in QGIS."""
+
+    text: str
+    about: str
 
 
 class Polygons(Protocol):
@@ -79,7 +98,7 @@ def cell_polygons(tile: Measured) -> CellPolygons:
 
 
 @contextmanager
-def polygon_writer(stem: Path, places: Sequence[TilePlace], styles: Mapping[str, str]) -> Iterator[Polygons]:
+def polygon_writer(stem: Path, places: Sequence[TilePlace], styles: Mapping[str, PolygonStyle]) -> Iterator[Polygons]:
     """Yield a writer of `<stem>.gpkg`, or `<stem>.geojson` without pyogrio. The file is complete, or absent.
 
     Parameters
@@ -90,7 +109,7 @@ def polygon_writer(stem: Path, places: Sequence[TilePlace], styles: Mapping[str,
         QGIS styles by name, which a GeoPackage holds. The layers open in the first one.
     """
     has_library = find_spec("pyogrio") is not None and ARCHIVE not in str(stem)
-    path = stem.with_name(f"{stem.name}{'.gpkg' if has_library else '.geojson'}")
+    path = stem.with_name(f"{stem.name}{'.gpkg' if has_library else GEOJSON}")
     with atomic_write(path) as part:
         if has_library:
             cells = sum(place.cell_grid.pixels for place in places)
@@ -104,6 +123,11 @@ def polygon_writer(stem: Path, places: Sequence[TilePlace], styles: Mapping[str,
                 file.write('{"type": "FeatureCollection", "features": [')
                 yield _GeoJson(path, file)
                 file.write("\n]}\n")
+
+
+def style_beside(polygons: Path, folder: Path) -> Path:
+    """Return the path of the style of GeoJSON, which is not next to it: there QGIS expects that of the raster."""
+    return folder / "styles" / CELLS / f"{polygons.stem}.qml"
 
 
 def layers_of(name: str, crs: Sequence[str]) -> dict[str, str]:
@@ -153,15 +177,14 @@ class _Package:
             )
         self.begun.add(crs)
 
-    def save_styles(self, styles: Mapping[str, str]) -> None:
+    def save_styles(self, styles: Mapping[str, PolygonStyle]) -> None:
         """Save styles for all layers, in the columns that QGIS writes; layers open in the first one."""
         layers = [name for crs, name in self.layers.items() if crs in self.begun]
-        rows = [(layer, *style) for layer in layers for style in styles.items()]
+        rows = [(layer, name, style.text, style.about) for layer in layers for name, style in styles.items()]
         if not rows:
             return
-        constant = {"f_table_catalog": "", "f_table_schema": "", "f_geometry_column": "geom"}
-        names = ("f_table_name", "styleName", "styleQML")
-        columns = {name: np.full(len(rows), text, object) for name, text in constant.items()}
+        names = ("f_table_name", "styleName", "styleQML", "description")
+        columns = {name: np.full(len(rows), text, object) for name, text in COLUMNS_OF_STYLES.items()}
         columns |= {name: np.array(column, object) for name, column in zip(names, zip(*rows, strict=True), strict=True)}
         columns["useAsDefault"] = np.arange(len(rows)) % len(styles) == 0
         columns["update_time"] = np.full(len(rows), _time_of_change(), object)
@@ -175,7 +198,14 @@ class _Package:
         with _options_of_gdal(self.page):
             try:
                 pyogrio.raw.write(
-                    self.part, geometry, list(columns.values()), list(columns), layer=layer, driver="GPKG", **options
+                    self.part,
+                    geometry,
+                    list(columns.values()),
+                    list(columns),
+                    layer=layer,
+                    driver="GPKG",
+                    dataset_options={"VERSION": GEOPACKAGE},
+                    **options,
                 )
             except RuntimeError as error:  # as those of pyogrio are
                 raise OSError(errno.EIO, f"the GeoPackage cannot be written ({error})", str(self.path)) from error

@@ -48,7 +48,7 @@ def _style(shown: PixelMap, variable: Variable, wholes: Mapping[str, Summary], b
     """Return the style of a band that holds a variable."""
     if shown.scale is None:
         return style_of_codes(shown.codes, band)
-    return style_of_scale(shown.scale(wholes[variable.name]), shown.label(variable).units, band)
+    return style_of_scale(shown.scale(wholes[variable.name]), shown.label(variable).units, band, shown.bounds)
 
 
 def write_mosaics(name: str, places: Sequence[TilePlace], variables: Sequence[Variable], folder: Path) -> list[Path]:

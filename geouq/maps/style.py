@@ -1,5 +1,6 @@
 """How GIS programs show a map: QGIS styles of scales and codes, and names of codes for GDAL, in files next to it."""
 
+import math
 from collections.abc import Sequence
 from functools import cache
 from html import escape
@@ -8,11 +9,15 @@ from pathlib import Path
 from xml.etree import ElementTree as ET
 
 from geouq.core.atomic import atomic_write, temporary
+from geouq.core.wording import true_minus
 from geouq.maps.scales import Rgb, Scale, colours_of_codes, hexadecimal
 
 DOCTYPE = "<!DOCTYPE qgis PUBLIC 'http://mrcc.com/qgis.dtd' 'SYSTEM'>\n"
 VERSION = "3.28.0"  # of QGIS, whose format this is; later ones read it too
 FURTHEST = 1e300  # ends of the outermost classes
+UNBOUNDED = (-math.inf, math.inf)
+FEWEST_DIGITS, MOST_DIGITS = 3, 13  # of labels; scales have twelve
+LARGEST_PLAIN = 1e6  # number in digits alone
 ORIGIN = {
     "limits": "None",  # those that stand here, not those of the file
     "extent": "WholeRaster",
@@ -23,8 +28,12 @@ ORIGIN = {
 }
 
 
-def style_of_scale(scale: Scale, units: str, band: int = 1) -> str:
-    """Return the text of a .qml that shows a band in the colours of a scale."""
+def style_of_scale(scale: Scale, units: str, band: int = 1, bounds: tuple[float, float] = UNBOUNDED) -> str:
+    """Return the text of a .qml that shows a band in the colours of a scale.
+
+    bounds : lowest and highest value that the band can have. Values beyond an end of the scale have the colour of this
+    end, and its label says so.
+    """
     low, high = (f"{value:.12g}" for value in (scale.values[0], scale.values[-1]))
     root, renderer = _renderer("singlebandpseudocolor", band)
     renderer.set("classificationMin", low)
@@ -40,11 +49,44 @@ def style_of_scale(scale: Scale, units: str, band: int = 1) -> str:
         labelPrecision="4",
     )
     _ramp(shader, scale)
-    unit = "" if units in ("", "1") else f" {units}"
-    for value, colour in zip(scale.values, scale.colours, strict=True):
-        number = f"{value:.12g}"
-        ET.SubElement(shader, "item", value=number, color=hexadecimal(colour), label=f"{value:.4g}{unit}", alpha="255")
+    for value, colour, label in zip(scale.values, scale.colours, _labels(scale, units, bounds), strict=True):
+        ET.SubElement(shader, "item", value=f"{value:.12g}", color=hexadecimal(colour), label=label, alpha="255")
+    # a legend of the values with their unit, in place of a ramp between two numbers
+    ET.SubElement(shader, "rampLegendSettings", useContinuousLegend="0")
     return _text(root)
+
+
+def _labels(scale: Scale, units: str, bounds: tuple[float, float]) -> list[str]:
+    """Return a label with the unit for each value of a scale."""
+    signs = [""] * len(scale.values)
+    if bounds[0] < scale.values[0]:
+        signs[0] = "≤ "
+    if bounds[1] > scale.values[-1]:
+        signs[-1] = "≥ "
+    return [f"{sign}{number}{_unit(units)}" for sign, number in zip(signs, numbers(scale.values), strict=True)]
+
+
+def numbers(values: Sequence[float]) -> list[str]:
+    """Return numbers for people, with as many digits as tell them apart, three at least.
+
+    >>> numbers([0.5, 0.666666, 1500.4]), numbers([286.0, 286.5, 287.0])
+    (['0.5', '0.667', '1500'], ['286', '286.5', '287'])
+    """
+    for digits in range(FEWEST_DIGITS, MOST_DIGITS):
+        texts = [_with_digits(value, digits) for value in values]
+        if len(set(texts)) == len(texts):
+            break
+    return list(map(true_minus, texts))
+
+
+def _with_digits(value: float, digits: int) -> str:
+    """Return a number with so many significant digits, all of those before the point up to a million."""
+    text = f"{value + 0.0:.{digits}g}"  # no sign before a zero
+    return f"{value:.0f}" if 10**digits <= abs(value) < LARGEST_PLAIN else text
+
+
+def _unit(units: str) -> str:
+    return "" if units in ("", "1") else f" {units}"
 
 
 def style_of_codes(codes: Sequence[str], band: int = 1) -> str:
@@ -57,12 +99,13 @@ def style_of_codes(codes: Sequence[str], band: int = 1) -> str:
     return _text(root)
 
 
-def style_of_polygons(attribute: str, scale: Scale) -> str:
+def style_of_polygons(attribute: str, scale: Scale, units: str) -> str:
     """Return the text of a .qml that fills polygons by an attribute, with a class around each value of a scale."""
-    edges = [-FURTHEST, *((low + high) / 2 for low, high in pairwise(scale.values)), FURTHEST]
+    inner = [(low + high) / 2 for low, high in pairwise(scale.values)]
+    edges, labels = [-FURTHEST, *inner, FURTHEST], _labels_of_classes(numbers(inner), _unit(units))
     ranges = "".join(
-        f'<range lower="{low:.12g}" upper="{high:.12g}" label="{_label(low, high)}" symbol="{number}" render="true" />'
-        for number, (low, high) in enumerate(pairwise(edges))
+        f'<range lower="{low:.12g}" upper="{high:.12g}" label="{escape(label)}" symbol="{number}" render="true" />'
+        for number, ((low, high), label) in enumerate(zip(pairwise(edges), labels, strict=True))
     )
     return (
         f'{DOCTYPE}<qgis version="{VERSION}" styleCategories="Symbology"><renderer-v2 type="graduatedSymbol" '
@@ -71,22 +114,36 @@ def style_of_polygons(attribute: str, scale: Scale) -> str:
     )
 
 
-def _label(low: float, high: float) -> str:
-    return f"above {low:.4g}" if high == FURTHEST else f"up to {high:.4g}"
+def _labels_of_classes(edges: Sequence[str], unit: str) -> list[str]:
+    """Return a label for each class between edges, and for those beyond the first and the last edge.
+
+    >>> _labels_of_classes(["0.25", "0.5"], " m")
+    ['below 0.25 m', '0.25 to 0.5 m', 'above 0.5 m']
+    """
+    inner = [f"{low} to {high}{unit}" for low, high in pairwise(edges)]
+    return [f"below {edges[0]}{unit}", *inner, f"above {edges[-1]}{unit}"]
 
 
 @cache
 def _symbols(colours: tuple[Rgb, ...]) -> str:
-    """Return a fill for each colour; many styles have the same ones."""
-    fills = (("style", "solid"), ("outline_style", "no"))
+    """Return a fill for each colour; many styles have the same ones.
+
+    Cells have an outline of a pixel in their own colour: without, the background shines through between them.
+    """
+    fills = (("style", "solid"), ("outline_style", "solid"), ("outline_width", "0"))
     option = '<Option type="QString" name="{}" value="{}" />'.format
     return "".join(
         f'<symbol type="fill" name="{number}" alpha="1" clip_to_extent="1">'
         '<layer class="SimpleFill" enabled="1" locked="0" pass="0"><Option type="Map">'
-        f"{option('color', ','.join(map(str, (*colour, 255))))}{''.join(option(*fill) for fill in fills)}"
+        f"{option('color', _rgba(colour))}{option('outline_color', _rgba(colour))}"
+        f"{''.join(option(*fill) for fill in fills)}"
         "</Option></layer></symbol>"
         for number, colour in enumerate(colours)
     )
+
+
+def _rgba(colour: Rgb) -> str:
+    return ",".join(map(str, (*colour, 255)))
 
 
 def write_style(text: str, path: Path) -> Path:
@@ -124,7 +181,7 @@ def _renderer(kind: str, band: int) -> tuple[ET.Element, ET.Element]:
 
 def _ramp(shader: ET.Element, scale: Scale) -> None:
     """Add the colours as a ramp, from which QGIS makes other classes on request."""
-    colours = [",".join(map(str, (*colour, 255))) for colour in scale.colours]
+    colours = list(map(_rgba, scale.colours))
     low, span = scale.values[0], scale.values[-1] - scale.values[0]
     inner = zip(scale.values[1:-1], colours[1:-1], strict=True)
     stops = ":".join(f"{(value - low) / span:.6g};{colour}" for value, colour in inner)

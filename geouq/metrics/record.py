@@ -302,6 +302,15 @@ def level_name(metric: str, level: float) -> str:
     return f"{metric}_{round(100 * level, 10):g}"
 
 
+def usual_of(levels: Iterable[float]) -> float:
+    """Return the level nearest to the usual one; of two that are equally near, the first.
+
+    >>> usual_of([0.5, 0.8, 0.95]), usual_of([0.5, 0.9])
+    (0.95, 0.9)
+    """
+    return min(levels, key=lambda level: abs(level - USUAL_LEVEL))
+
+
 def usual_name(metric: Metric) -> str:
     """Return the name in tables of a metric, with the usual level if it has one.
 

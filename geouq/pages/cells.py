@@ -17,11 +17,12 @@ from geouq.core.wording import minus_in_text
 from geouq.inference import ForecastSample
 from geouq.inference.blocks import cell_metres
 from geouq.inference.bootstrap import BootstrapBasis, basis_of_cells, rows_of_cells
-from geouq.maps.cell_metrics import kept_by_cell
+from geouq.maps.cell_metrics import OPENING, kept_by_cell, usual_among
 from geouq.maps.lattice import corners_on_lattice
 from geouq.maps.pixel_maps import PIXEL_MAPS
 from geouq.maps.scales import Scale, cell_scale, hexadecimal
 from geouq.metrics import Value, binned, coverage, evaluate_metric, heading_of, metrics_of, unit_of
+from geouq.metrics.record import usual_of
 from geouq.summary import Summary, TilePlace
 
 Floats = NDArray[np.float64]
@@ -33,7 +34,6 @@ PICTURED = ("mean", "std", "error", "z")  # in pictures of the worst tiles
 SUMS = ("truth", "deviation", "squared_deviation", "error", "squared_error", "variance", "z", "z_square", "crps")
 DIAGRAMS = ("pit_", "n_", "variance_", "squared_error_")  # how the columns begin that are loaded when cells are chosen
 ALWAYS = ("n", "weight", "covered")  # columns that are loaded with the page
-OPENING = ("coverage", "spread")  # parts of the verdict on which the map opens, if there are numbers of them
 MOST_CELLS = 100_000  # of a variable
 MOST_IN_ALL = 250_000  # of all variables
 MOST_PIXELS = 4_000_000  # of the map as it is drawn
@@ -156,7 +156,8 @@ def _side_by_side(places: Sequence[TilePlace]) -> Mapping[str, tuple[int, int]]:
 class MapMetric:
     """A number that the map shows: its name in tables and in its record, its label, and its colours.
 
-    part : part of the verdict that it decides, which links it to a tab of the scorecard. about : meaning in a sentence.
+    part : part of the verdict that it decides, which links it to a tab of the scorecard; of several levels only the
+    usual one does. about : meaning in a sentence.
     """
 
     name: str
@@ -370,7 +371,7 @@ def _sums_of(side: ForecastSample, variable: Variable, scheme: BinScheme, layout
     if not side.metric_options.form.has_variance:
         return _means_of(side, variable, layout)
     basis = basis_of_cells(side.whole, replace(side.metric_options, schemes=(scheme,)))
-    level = 0.9 if 0.9 in basis.levels else basis.levels[-1]
+    level = usual_of(basis.levels)
     centre = float(side.whole.moments.mean("truth"))
     parts = [
         {name: _narrow(column) for name, column in _columns(summary, basis, scheme, level, centre).items()}
@@ -410,11 +411,14 @@ def _shown(side: ForecastSample) -> Iterator[Value]:
 def _map_metrics(values: Iterable[Value], side: ForecastSample, units: str) -> list[MapMetric]:
     """Return what the map shows, with the colours of the cell maps."""
     found, of_cells = [], {value.name: value for value in kept_by_cell(side.whole, side.metric_options)}
-    for value in values:
+    shown = list(values)
+    for value in shown:
         metric = value.metric
+        alike = [other for other in shown if other.metric == metric]
+        part = metric.part if value.level is None or value is usual_among(alike) else ""
         unit = unit_of(metric, units).replace("^2", "²")
         scale = cell_scale(of_cells.get(value.name, value), side.whole)
-        found.append(MapMetric(value.name, metric.name, heading_of(value.name), unit, scale, metric.part, metric.claim))
+        found.append(MapMetric(value.name, metric.name, heading_of(value.name), unit, scale, part, metric.claim))
     return found
 
 

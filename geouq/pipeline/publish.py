@@ -38,6 +38,7 @@ from geouq.pages import (
     read_recalibration,
     write_report,
 )
+from geouq.pages.headline import headline
 from geouq.pages.quick_looks import QuickLook
 from geouq.pipeline.figures import FigurePaths, begin_figures, finish_figures
 from geouq.pipeline.results import Results, log_results, write_outcome
@@ -199,8 +200,16 @@ def _write_comparison(evaluated: Evaluated) -> list[Path]:
 
 def _write_maps(evaluated: Evaluated, shared: Helpers) -> list[Path]:
     swept = evaluated.swept
-    run = OfMaps(swept.experiment, swept.record, evaluated.summaries, evaluated.metric_options, _wholes(evaluated))
+    options, wholes = evaluated.metric_options, _wholes(evaluated)
+    run = OfMaps(swept.experiment, swept.record, evaluated.summaries, options, wholes, _opening_variable(evaluated))
     return write_maps(run, swept.folder / "maps", swept.reporter, shared)
+
+
+def _opening_variable(evaluated: Evaluated) -> str:
+    """Return the variable on which the first page opens, and so the maps; empty if it cannot be told."""
+    with isolated("maps", "variable on which they open"):
+        return headline(evaluated.swept.record.variables, evaluated.numbers.verdicts).first
+    return ""
 
 
 def _write_pages(
