@@ -7,9 +7,11 @@ from typing import Any
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.cm import ScalarMappable
+from matplotlib.collections import PolyCollection
 from matplotlib.colorbar import Colorbar
 from matplotlib.colors import Colormap, FuncNorm, LinearSegmentedColormap, Normalize
 from matplotlib.figure import Figure, FigureBase
+from matplotlib.patches import Rectangle
 from matplotlib.ticker import MaxNLocator
 from matplotlib.transforms import ScaledTranslation
 from numpy.typing import NDArray
@@ -31,6 +33,7 @@ from geouq.figures.style import (
     VERMILION,
     dress,
     key,
+    key_below,
     new_figure,
     note,
     panel_figure,
@@ -49,6 +52,9 @@ Floats = NDArray[np.float64]
 
 # no data, as on the pages; at least 10 apart from all colours of scales for readers without green cones
 EMPTY = "#b6b6b6"
+NO_DATA, OUTSIDE = "no data", "outside the tiles"  # in the key
+HATCH = "////"  # of what lies outside: white alone would be like a colour in the middle of many scales
+SAMPLED = 256  # places along a side of the map, where it is asked whether a tile lies there
 SCATTERED = 0.08  # share of the map below which tiles are drawn one by one
 MOST_PANELS = 12
 TALLEST = 190  # mm, of a map
@@ -76,6 +82,7 @@ def cell_map(
 ) -> Figure:
     """Return a metric in every cell, with a scale bar and north; tiles that lie far apart have a panel each.
 
+    Cells without a number are grey, and what lies outside the tiles is hatched; a key says which of them there are.
     Values beyond an end of the scale have the colour of that end, and an arrow of the colour bar shows it. Of tiles in
     several CRS, those of the most frequent one are drawn; of more than 12 tiles far apart, the largest.
     """
@@ -104,11 +111,12 @@ def cell_map(
     bar = _colour_bar(figure, axes[: len(panels)], scale, _beyond(drawn, scale), below=True)
     bar.set_label(with_units(metric, units), fontsize=LETTERS, parse_math=False)
     note(figure, _note(drawn, used))
+    key_below(bar.ax, axes[: len(panels)])
     return figure
 
 
 def draw_cells(axes: Axes, tiles: Sequence[TileCells], metric: str, scale: Scale, units: str) -> None:
-    """Draw tiles with the same CRS on one map, with a colour bar."""
+    """Draw tiles with the same CRS on one map, with a colour bar; a legend of the axes tells what is grey."""
     _draw(axes, tiles, scale)
     _name_coordinates(axes, tiles[0].grid)
     bar = _colour_bar(axes.figure, [axes], scale, _beyond(tiles, scale))
@@ -117,13 +125,7 @@ def draw_cells(axes: Axes, tiles: Sequence[TileCells], metric: str, scale: Scale
 
 def _box(tiles: Sequence[TileCells]) -> tuple[float, float, float, float]:
     """Return the west, south, east and north of all tiles, in the coordinates of their CRS."""
-    corners = [
-        tile.grid.transform @ (column, row)
-        for tile in tiles
-        for row in (0, (tile.end or tile.grid.shape)[0])
-        for column in (0, (tile.end or tile.grid.shape)[1])
-    ]
-    x, y = np.array(corners).T
+    x, y = np.concatenate([_corners(tile) for tile in tiles]).T
     return float(x.min()), float(y.min()), float(x.max()), float(y.max())
 
 
@@ -174,7 +176,6 @@ def _beyond(tiles: Sequence[TileCells], scale: Scale) -> str:
 
 def _draw(axes: Axes, tiles: Sequence[TileCells], scale: Scale) -> None:
     norm, colours = _colours(scale)
-    axes.set_facecolor(EMPTY)
     for tile in tiles:
         rows, columns = tile.grid.shape
         down, across = tile.end or (rows, columns)
@@ -183,6 +184,7 @@ def _draw(axes: Axes, tiles: Sequence[TileCells], scale: Scale) -> None:
         x, y = t.a * corner[0] + t.b * corner[1] + t.c, t.d * corner[0] + t.e * corner[1] + t.f
         values = np.ma.masked_invalid(tile.values)
         axes.pcolormesh(x, y, values, cmap=colours, norm=norm, rasterized=True)
+    _draw_without_number(axes, tiles)
     west, south, east, north = _box(tiles)
     grid, latitude = tiles[0].grid, (south + north) / 2
     axes.set(xlim=(west, east), ylim=(south, north))
@@ -195,6 +197,45 @@ def _draw(axes: Axes, tiles: Sequence[TileCells], scale: Scale) -> None:
     metres, _ = metres_a_unit(grid, latitude)
     if np.isfinite(metres):
         _scale_bar(axes, (west, east), metres)
+
+
+def _draw_without_number(axes: Axes, tiles: Sequence[TileCells]) -> None:
+    """Draw tiles in grey and hatch what lies outside them, below the cells; where some is seen, it has a label."""
+    is_seen = any(np.isnan(tile.values).any() for tile in tiles)
+    footprints = PolyCollection(
+        [_corners(tile) for tile in tiles], facecolors=EMPTY, antialiased=False, zorder=0.5, rasterized=True
+    )
+    footprints.set_label(NO_DATA if is_seen else "_")
+    axes.add_collection(footprints, autolim=False)
+    west, south, east, north = _box(tiles)
+    if _has_outside(tiles):
+        axes.add_patch(
+            Rectangle(
+                (west, south), east - west, north - south,
+                facecolor="white", edgecolor=FAINT, hatch=HATCH, linewidth=0, zorder=0.1, label=OUTSIDE,
+            )
+        )  # fmt: skip
+
+
+def _corners(tile: TileCells) -> Floats:
+    """Return the corners of a tile, float64 (4, 2)."""
+    down, across = tile.end or tile.grid.shape
+    return np.array([tile.grid.transform @ corner for corner in ((0, 0), (across, 0), (across, down), (0, down))])
+
+
+def _has_outside(tiles: Sequence[TileCells]) -> bool:
+    """Return whether some of the map lies in no tile, as far as one can see it."""
+    west, south, east, north = _box(tiles)
+    places = (np.arange(SAMPLED) + 0.5) / SAMPLED
+    x, y = west + places * (east - west), south + places * (north - south)
+    is_inside = np.zeros((SAMPLED, SAMPLED), bool)
+    for tile in tiles:
+        left, bottom, right, top = _box([tile])
+        here = np.s_[slice(*np.searchsorted(y, (bottom, top))), slice(*np.searchsorted(x, (left, right)))]
+        column, row = ~tile.grid.transform @ tuple(np.meshgrid(x[here[1]], y[here[0]]))
+        down, across = tile.end or tile.grid.shape
+        is_inside[here] |= (column >= 0) & (column <= across) & (row >= 0) & (row <= down)
+    return not is_inside.all()
 
 
 def _coordinates(low: float, high: float, room: float) -> tuple[list[float], list[str]]:
@@ -276,9 +317,7 @@ def _colour_bar(
 def _note(drawn: Sequence[TileCells], used: Sequence[TileCells]) -> str:
     cells = sum(int(np.isfinite(tile.values).sum()) for tile in drawn)
     of = f", of {len(used)} tiles {len(drawn)}" if len(drawn) < len(used) else ""
-    return (
-        f"{cells} cells of {pixels(sum(tile.n for tile in drawn))}{of}; {drawn[0].grid.crs_name}; grey: no valid pixel"
-    )
+    return f"{cells} cells of {pixels(sum(tile.n for tile in drawn))}{of}; {drawn[0].grid.crs_name}"
 
 
 def correlogram_figure(blocks: Blocks, *, title: str, width: float | None = None) -> Figure:

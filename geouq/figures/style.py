@@ -55,6 +55,7 @@ MOST_COLUMNS = 6  # of a key
 NOTE = "note"  # marks the notes among the texts of a figure
 MISSING = "Glyph .* missing"  # warning of matplotlib
 KEY = {"handlelength": 2.0, "handletextpad": 0.6, "columnspacing": 1.4, "labelspacing": 0.35}  # in letters
+BELOW_BAR = 4.1  # letters from a colour bar to the key below its numbers and its label
 MINUS = "\N{MINUS SIGN}"
 RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
@@ -204,10 +205,7 @@ def notes_of(figure: Figure) -> str:
 
 def key(figure: Figure, panels: Iterable[Axes]) -> None:
     """Draw one key for all panels, below them, in as many columns as fit."""
-    found: dict[str, Artist] = {}
-    for axes in panels:
-        for handle, label in zip(*axes.get_legend_handles_labels(), strict=True):
-            found.setdefault(label, handle)
+    found = _labelled(panels)
     if not found:
         return
     columns = _columns(list(found), _room(figure) / LETTERS)
@@ -216,6 +214,30 @@ def key(figure: Figure, panels: Iterable[Axes]) -> None:
         list(found.values()), list(found), loc="outside lower center", ncols=columns, frameon=False, fontsize=LETTERS,
         **KEY,
     )  # fmt: skip
+
+
+def key_below(bar: Axes, panels: Iterable[Axes]) -> None:
+    """Draw one key for all panels below a colour bar and its label, in one row; the layout counts it to the bar."""
+    found = _labelled(panels)
+    if not found:
+        return
+    figure: Any = bar.figure
+    height = (1.65 + KEY["labelspacing"]) * LETTERS
+    _grow(figure, height * POINT)
+    below = bar.transAxes + ScaledTranslation(0, -BELOW_BAR * LETTERS / 72, figure.dpi_scale_trans)
+    bar.legend(
+        list(found.values()), list(found), loc="upper center", bbox_to_anchor=(0.5, 0.0), bbox_transform=below,
+        ncols=len(found), frameon=False, fontsize=LETTERS, borderaxespad=0, **KEY,
+    )  # fmt: skip
+
+
+def _labelled(panels: Iterable[Axes]) -> dict[str, Artist]:
+    """Return what has a label in the panels, once for each label."""
+    found: dict[str, Artist] = {}
+    for axes in panels:
+        for handle, label in zip(*axes.get_legend_handles_labels(), strict=True):
+            found.setdefault(label, handle)
+    return found
 
 
 def _columns(labels: Sequence[str], room: float) -> int:

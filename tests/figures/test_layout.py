@@ -152,21 +152,22 @@ def test_shifts_can_be_read(width):
 
 
 def tiles_of(count, apart, crs=UTM, shape=(12, 10)):
-    """Tiles in a row, so many times their width apart."""
+    """Tiles in a row, so many times their width apart, with a cell without data each."""
     rng = np.random.default_rng(1)
     step = 640 if crs else 1
+    values = rng.lognormal(0, 1, (count, *shape))
+    values[:, 0, 0] = np.nan
     return [
         TileCells(
-            f"{LONG}{k}", Grid(shape, Affine(step, 0, apart * k * shape[1] * step, 0, -step, 0), crs),
-            rng.lognormal(0, 1, shape), 1000,
+            f"{LONG}{k}", Grid(shape, Affine(step, 0, apart * k * shape[1] * step, 0, -step, 0), crs), values[k], 1000
         )
         for k in range(count)
-    ]  # fmt: skip
+    ]
 
 
 @pytest.mark.parametrize("metric", ["zms", "bias", "coverage_90", "rmse"])
 @pytest.mark.parametrize("crs", [UTM, ""])
-@pytest.mark.parametrize(("count", "apart"), [(1, 1), (3, 1), (3, 100), (14, 100)])
+@pytest.mark.parametrize(("count", "apart"), [(1, 1), (3, 1), (2, 2), (3, 100), (14, 100)])
 def test_maps_of_cells_can_be_read(count, apart, crs, metric, width):
     assert_readable(
         cell_map(tiles_of(count, apart, crs), metric, scale_of(metric), title=TITLE, units=UNITS, width=width)
