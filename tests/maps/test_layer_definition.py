@@ -42,14 +42,27 @@ def groups_of(root):
     }
 
 
-def layers_of(root):
-    return {layer.findtext("layername"): layer for layer in root.iter("maplayer")}
+def layers_of(root, kind="raster"):
+    return {layer.findtext("layername"): layer for layer in root.iter("maplayer") if layer.get("type") == kind}
+
+
+def drawn(root):
+    """Names of the layers that are drawn when the file is opened: those that are ticked, in groups that are."""
+    top, ticked = root.find("layer-tree-group/layer-tree-group"), "Qt::Checked"
+    assert top.get("checked") == ticked
+    groups = [group for group in top.findall("layer-tree-group") if group.get("checked") == ticked]
+    return [
+        layer.get("name")
+        for group in groups
+        for layer in group.findall("layer-tree-layer")
+        if layer.get("checked") == ticked
+    ]
 
 
 def test_all_maps_stand_in_groups_and_files_of_a_mosaic_do_not(opened):
     _, root = opened()
 
-    cells = [f"cells_{name}" for name in ("height", "cover", "gini")]
+    cells = [f"cells_{name}: coverage of 90 %" for name in ("height", "cover", "gini")]
     assert groups_of(root) == {
         "cells (polygons)": cells,
         "cells (rasters)": cells,
@@ -88,8 +101,8 @@ def test_polygons_have_the_first_style_of_their_package(opened):
         ((style,),) = package.execute("SELECT styleQML FROM layer_styles WHERE useAsDefault").fetchall()
     (expected,) = re.findall(r'attr="(\w+)"', style)
 
-    own = next(layer for layer in root.iter("maplayer") if layer.findtext("layername") == "cells_cover")
-    assert own.find("renderer-v2").get("attr") == expected == "zms"
+    own = layers_of(root, "vector")["cells_cover: coverage of 90 %"]
+    assert own.find("renderer-v2").get("attr") == expected == "coverage_90"
 
 
 def test_files_of_a_single_tile_are_layers(opened):
@@ -113,11 +126,43 @@ def test_without_pyogrio_polygons_are_opened_from_geojson(opened, monkeypatch):
 
     sources = {layer.findtext("datasource") for layer in root.iter("maplayer")}
     assert {"./cells_height.geojson", "./cells_cover.geojson"} <= sources
+    own = layers_of(root, "vector")["cells_cover: coverage of 90 %"]
+    assert own.find("renderer-v2").get("attr") == "coverage_90"
 
 
 def test_of_very_many_files_the_group_says_how_many_are_shown():
-    layers = [Layer("z", f"z {i}", f"./{i}.tif", "gdal", "raster", None, ()) for i in range(MOST + 5)]
+    layers = [Layer("z", "", f"z {i}", f"./{i}.tif", "gdal", "raster", None, ()) for i in range(MOST + 5)]
     root = read(layer_definition(layers, "run"))
 
     assert len(list(root.iter("maplayer"))) == MOST
     assert f"z: {MOST} of {MOST + 5}" in {group.get("name") for group in root.iter("layer-tree-group")}
+
+
+def test_one_variable_of_the_first_group_is_drawn_and_ticked_in_all_groups():
+    names = [f"{group} {variable}" for group in ("cells", "z") for variable in ("a", "b")]
+    layers = [Layer(*name.split(), name, f"./{name}.tif", "gdal", "raster", None, ()) for name in names]
+    ticked = [
+        entry.get("name")
+        for entry in read(layer_definition(layers, "run", "b")).iter("layer-tree-layer")
+        if entry.get("checked") == "Qt::Checked"
+    ]
+
+    assert drawn(read(layer_definition(layers, "run", "b"))) == ["cells b"]
+    assert ticked == ["cells b", "z b"]
+    assert drawn(read(layer_definition(layers, "run"))) == ["cells a"]
+    assert drawn(read(layer_definition(layers, "run", "unknown"))) == ["cells a"]
+
+
+def test_all_parts_of_the_variable_are_drawn():
+    """Such as the polygons of tiles in two CRS."""
+    layers = [Layer("cells", of, f"{of}{k}", f"./{of}{k}", "ogr", "vector", None, ()) for of in "ab" for k in (1, 2)]
+
+    assert drawn(read(layer_definition(layers, "run", "b"))) == ["b1", "b2"]
+
+
+def test_the_legend_of_what_is_drawn_is_open(opened):
+    _, root = opened()
+    expanded = [entry.get("name") for entry in root.iter("layer-tree-layer") if entry.get("expanded") == "1"]
+
+    assert expanded == drawn(root)
+    assert len(expanded) == 1

@@ -27,9 +27,9 @@ from geouq.maps.cell_metrics import Cellwise
 from geouq.maps.cells import write_cell_maps
 from geouq.maps.pixel_maps import PIXEL_MAPS, has_map
 from geouq.maps.pixels import path_of_map, write_pixel_maps
-from geouq.maps.scales import cell_scale, colours_of_codes
+from geouq.maps.scales import Scale, cell_scale, colours_of_codes
 from geouq.maps.sidecars import write_mosaics, write_sidecars
-from geouq.maps.style import style_of_codes, style_of_scale
+from geouq.maps.style import style_of_codes, style_of_polygons, style_of_scale
 from geouq.metrics import MetricOptions, evaluate_metrics
 from geouq.rasters.catalog import find_tiles
 from geouq.summary import TilePlace, TileSummary, add_all, empty_summary
@@ -226,6 +226,34 @@ def test_codes_have_a_colour_and_a_label_each(codes):
     assert [one.get("label") for one in renderer.iter("paletteEntry")] == [code.replace("_", " ") for code in codes]
 
 
+def labels_of(text):
+    root = ET.fromstring(text)  # noqa: S314  written here
+    return [one.get("label") for one in (*root.iter("item"), *root.iter("range"))]
+
+
+def test_labels_have_units_and_say_where_values_lie_beyond_an_end():
+    scale = Scale((0.0, 0.25, 0.5), ((0, 0, 0), (128, 128, 128), (255, 255, 255)))
+
+    assert labels_of(style_of_scale(scale, "m")) == ["≤ 0 m", "0.25 m", "≥ 0.5 m"]
+    assert labels_of(style_of_scale(scale, "1", 2, (0.0, np.inf))) == ["0", "0.25", "≥ 0.5"]
+    assert labels_of(style_of_polygons("uce", scale, "m^2")) == [
+        "below 0.125 m^2", "0.125 to 0.375 m^2", "above 0.375 m^2",
+    ]  # fmt: skip
+
+
+def test_labels_have_as_many_digits_as_tell_values_apart():
+    scale = Scale((286.0, 286.5, 287.0), ((0, 0, 0), (128, 128, 128), (255, 255, 255)))
+
+    assert labels_of(style_of_scale(scale, "K")) == ["≤ 286 K", "286.5 K", "≥ 287 K"]
+
+
+def test_the_legend_of_a_raster_lists_its_values():
+    """By default QGIS shows the two ends of a ramp alone, without their unit."""
+    renderer, _, _ = style(style_of_scale(PIXEL_MAPS["z"].scale(SUMMARY.whole), "1"))
+
+    assert renderer.find(".//rampLegendSettings").get("useContinuousLegend") == "0"
+
+
 # polygons
 
 
@@ -245,19 +273,37 @@ def styles_in(package):
 def test_the_layer_opens_with_a_class_for_each_colour_around_the_values_of_the_scale(tmp_path):
     cell_maps([swept("a", 0)], tmp_path)
     scale = cell_scale(
-        next(v for v in evaluate_metrics(SUMMARY.whole, MetricOptions((0.5, 0.9), ())) if v.name == "zms"),
+        next(v for v in evaluate_metrics(SUMMARY.whole, MetricOptions((0.5, 0.9), ())) if v.name == "coverage_90"),
         SUMMARY.whole,
     )
 
     name, text = next(iter(styles_in(tmp_path / "cells_cover.gpkg").items()))
     renderer = ET.fromstring(text).find("renderer-v2")  # noqa: S314  written here
     ranges = [(float(one.get("lower")), float(one.get("upper"))) for one in renderer.iter("range")]
-    colours = [one.get("value") for one in renderer.iter("Option") if one.get("name") == "color"]
+    fills, outlines = (
+        [one.get("value") for one in renderer.iter("Option") if one.get("name") == part]
+        for part in ("color", "outline_color")
+    )
 
-    assert (name, renderer.get("attr"), renderer.get("type")) == ("zms", "zms", "graduatedSymbol")
-    assert colours == [",".join(map(str, (*colour, 255))) for colour in scale.colours]
+    assert (name, renderer.get("attr"), renderer.get("type")) == ("coverage_90", "coverage_90", "graduatedSymbol")
+    assert fills == outlines == [",".join(map(str, (*colour, 255))) for colour in scale.colours]
     assert all(low < high for low, high in ranges)
     assert [high for _, high in ranges[:-1]] == [low for low, _ in ranges[1:]]
+
+
+def test_styles_have_the_columns_that_qgis_reads_and_a_description(tmp_path):
+    cell_maps([swept("a", 0)], tmp_path)
+
+    with closing(sqlite3.connect(tmp_path / "cells_cover.gpkg")) as database:
+        names = [column[1] for column in database.execute("PRAGMA table_info(layer_styles)")]
+        about = dict(database.execute("SELECT styleName, description FROM layer_styles").fetchall())
+        version = database.execute("PRAGMA user_version").fetchone()
+    assert set(names) == {
+        "id", "f_table_catalog", "f_table_schema", "f_table_name", "f_geometry_column", "styleName", "styleQML",
+        "styleSLD", "useAsDefault", "description", "owner", "ui", "update_time",
+    }  # fmt: skip
+    assert (about["zms"], about["coverage_90"]) == ("mean z²", "coverage of 90 %")
+    assert version == (10200,)  # which also older programs know
 
 
 def test_cells_of_tiles_that_are_cut_make_one_virtual_raster(tmp_path):
@@ -327,7 +373,7 @@ def test_every_cell_with_pixels_is_a_polygon_with_every_metric_of_the_map(tmp_pa
     assert shapely.is_valid(squares).all()
     assert not shapely.is_empty(shapely.union_all(squares))
     renderer, _, _ = style((tmp_path / "cells_cover.qml").read_text())
-    assert list(columns)[2 + int(renderer.get("band"))] == "zms"
+    assert list(columns)[2 + int(renderer.get("band"))] == "coverage_90"
 
 
 def test_a_cell_without_a_pixel_is_no_polygon(tmp_path):
@@ -377,7 +423,10 @@ def test_rasters_without_a_crs_give_polygons_without_one(tmp_path):
 def test_without_pyogrio_cells_are_geojson_in_degrees(tmp_path, monkeypatch):
     monkeypatch.setattr(polygons_room, "find_spec", lambda _: None)
     tile = swept('"><img>', 0)
-    cell_maps([tile], tmp_path, ("zms", "n"))
+    paths = cell_maps([tile], tmp_path, ("zms", "n"))
+    assert [path.relative_to(tmp_path).as_posix() for path in paths][1:] == [
+        "cells_cover.geojson", "cells_cover.qml", "styles/cells/cells_cover.qml",
+    ]  # fmt: skip
 
     content = json.loads((tmp_path / "cells_cover.geojson").read_text())
     first = content["features"][0]
