@@ -555,7 +555,8 @@ def cells(
     Returns
     -------
     Axes
-        The map with a colour bar, which has the unit of the metric; with a CRS also a scale bar and north.
+        The map with a colour bar, which has the unit of the metric; with a CRS also a scale bar and north. Cells
+        without a number are grey; ``axes.legend()`` says so.
 
     Raises
     ------

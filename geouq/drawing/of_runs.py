@@ -177,7 +177,7 @@ def cells(case: Case) -> Figure | None:
 
     Mean squared z of every cell on a map, in colours around 1: orange where errors are larger than predicted, violet
     where they are smaller. Of quantiles it is their CRPS, and of classes the Brier score.
-    Colours are those of the maps.
+    Colours are those of the maps. Cells without data are grey, and what lies outside the tiles is hatched.
     """
     source, form = case.source, case.metric_options.form
     metric = case.metric or usual_metric(form)

@@ -200,13 +200,13 @@ def _draw(axes: Axes, tiles: Sequence[TileCells], scale: Scale) -> None:
 
 
 def _draw_without_number(axes: Axes, tiles: Sequence[TileCells]) -> None:
-    """Draw tiles in grey and hatch what lies outside them, below the cells; where some is seen, it has a label."""
-    is_seen = any(np.isnan(tile.values).any() for tile in tiles)
-    footprints = PolyCollection(
-        [_corners(tile) for tile in tiles], facecolors=EMPTY, antialiased=False, zorder=0.5, rasterized=True
-    )
-    footprints.set_label(NO_DATA if is_seen else "_")
-    axes.add_collection(footprints, autolim=False)
+    """Draw in grey where tiles have no number, and hatch what lies outside them, below the cells; both have labels."""
+    holed = [_corners(tile) for tile in tiles if np.isnan(tile.values).any()]
+    if holed:
+        footprints = PolyCollection(
+            holed, facecolors=EMPTY, antialiased=False, zorder=0.5, rasterized=True, label=NO_DATA
+        )
+        axes.add_collection(footprints, autolim=False)
     west, south, east, north = _box(tiles)
     if _has_outside(tiles):
         axes.add_patch(

@@ -39,8 +39,8 @@ FILES = {
     "maps/maps.qlr": "layer definition of QGIS: opens all maps in groups, in their colours, and draws what the first "
     "page shows",
     "maps/<name>.qml": "QGIS style of the map of that name; QGIS loads it with the map",
-    "maps/styles/<name>.qml": "QGIS styles of the bands of a map of pixels that differ from the first in colours, and of "
-    "cells in GeoJSON",
+    "maps/styles/<name>.qml": "QGIS styles of the bands of a map of pixels that differ from the first in colours, and "
+    "of cells in GeoJSON",
     "maps/<name>.aux.xml": "names of the codes of a map",
     "figures/<region>/<variable>_<figure>.png": "[figures](gallery.md) of the whole and of each region",
     "figures/comparison_<variable>.png": "with several models: differences of the main numbers",

@@ -42,6 +42,7 @@ OTHER_NOUNS = {
     "kernel/distributions.py": {"nll", "crps"},
     "kernel/gaussian.py": {"nll"},
     "kernel/window.py": {"crps", "nll"},
+    "maps/cell_metrics.py": {"coverage"},
     "maps/geotiff.py": {"width"},
     "pages/cells.py": {"coverage", "crps"},
     "pages/curves.py": {"coverage"},
