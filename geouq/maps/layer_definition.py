@@ -4,7 +4,7 @@ import re
 import sqlite3
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from hashlib import sha256
 from pathlib import Path
 from xml.etree import ElementTree as ET
@@ -14,6 +14,7 @@ from rasterio.crs import CRS
 
 from geouq.config import CELLS, Variable
 from geouq.core.atomic import write_text
+from geouq.maps.boxes import Box, lie_on_each_other, visible_together
 from geouq.maps.polygons import GEOJSON, style_beside
 from geouq.maps.virtual import sources_of
 from geouq.metrics import heading_of
@@ -24,6 +25,7 @@ CHECKED = {True: "Qt::Checked", False: "Qt::Unchecked"}
 RASTER_STYLE, POLYGON_STYLE = ("pipe", "blendMode"), ("renderer-v2",)
 GROUPS = {CELLS: "cells (rasters)"}
 POLYGONS = "cells (polygons)"
+QUOTE = "'"
 
 
 @dataclass(frozen=True)
@@ -40,6 +42,8 @@ class Layer:
         The CRS, if it is known.
     style : sequence of Element
         The parts of a style.
+    box : Box or None
+        Where it lies, in its CRS, if that is known.
     """
 
     group: str
@@ -50,6 +54,12 @@ class Layer:
     kind: str
     crs: CRS | None
     style: Sequence[ET.Element]
+    box: Box | None = None
+
+    @property
+    def wkt(self) -> str:
+        """Return the CRS as text; empty if it is unknown."""
+        return "" if self.crs is None else self.crs.to_wkt()
 
     @property
     def key(self) -> str:
@@ -86,7 +96,7 @@ def layer_definition(layers: Sequence[Layer], title: str, first: str = "") -> st
     """Return the text of a layer definition, which draws one variable of the first group.
 
     That is the variable `first`, or the first one of the group. It is ticked in the other groups too, so that a group
-    shows the same variable when it is ticked.
+    shows the same variable when it is ticked. Of layers that lie on each other, only the first one is ticked.
     """
     root = ET.Element("qlr")
     tree = _group(ET.SubElement(root, "layer-tree-group", {"name": ""}), title, shown=True)
@@ -95,12 +105,22 @@ def layer_definition(layers: Sequence[Layer], title: str, first: str = "") -> st
         own = [layer for layer in layers if layer.group == name]
         label = name if len(own) <= MOST else f"{name}: {MOST} of {len(own)}"
         group = _group(tree, label, shown=position == 0)
-        shown = first if first in {layer.variable for layer in own[:MOST]} else own[0].variable
+        ticked = _ticked(own[:MOST], first)
         for layer in own[:MOST]:
-            _entry(group, layer, shown=layer.variable == shown, expanded=position == 0 and layer.variable == shown)
+            _entry(group, layer, shown=layer.key in ticked, expanded=position == 0 and layer.key in ticked)
             _map_layer(listed, layer)
     ET.indent(root)
     return f"<!DOCTYPE qgis-layer-definition>\n{ET.tostring(root, encoding='unicode')}\n"
+
+
+def _ticked(layers: Sequence[Layer], first: str) -> set[str]:
+    """Return the keys of the layers of a variable of which none hides another one; those of other CRS lie elsewhere."""
+    variable = first if first in {layer.variable for layer in layers} else layers[0].variable
+    own = [layer for layer in layers if layer.variable == variable]
+    systems = dict.fromkeys(layer.wkt for layer in own)
+    return {
+        key for wkt in systems for key in visible_together({layer.key: layer.box for layer in own if layer.wkt == wkt})
+    }
 
 
 def _layers(maps: Sequence[Path], variables: Sequence[Variable], folder: Path) -> Iterator[Layer]:
@@ -119,7 +139,10 @@ def _layers(maps: Sequence[Path], variables: Sequence[Variable], folder: Path) -
 
 
 def _of_package(path: Path, variable: str, folder: Path) -> Iterator[Layer]:
-    """Yield the layers of polygons of a GeoPackage, each in its first style."""
+    """Yield the layers of polygons of a GeoPackage, each in its first style.
+
+    Where tiles lie on each other, each tile is a layer.
+    """
     with closing(sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro", uri=True)) as package:
         tables = package.execute(
             "SELECT table_name, definition FROM gpkg_contents JOIN gpkg_spatial_ref_sys USING (srs_id) "
@@ -128,11 +151,28 @@ def _of_package(path: Path, variable: str, folder: Path) -> Iterator[Layer]:
         styles = dict(
             package.execute("SELECT f_table_name, styleQML FROM layer_styles WHERE useAsDefault ORDER BY id DESC")
         )
+        of_tiles = {table: _boxes_of_tiles(package, table) for table, *_ in tables}
     for table, wkt in tables:
         crs = None if wkt == "undefined" else CRS.from_wkt(wkt)
         style = _parts(styles.get(table, ""), POLYGON_STYLE)
         name, source = _named(table, _attribute(style)), f"{_relative(path, folder)}|layername={table}"
-        yield Layer(POLYGONS, variable, name, source, "ogr", "vector", crs, style)
+        whole = Layer(POLYGONS, variable, name, source, "ogr", "vector", crs, style)
+        tiles = of_tiles[table] if len(of_tiles[table]) <= MOST else {}
+        if not lie_on_each_other(tiles.values()):
+            yield whole
+            continue
+        for tile, place in tiles.items():
+            chosen = f"{source}|subset=\"tile\" = '{tile.replace(QUOTE, 2 * QUOTE)}'"
+            yield replace(whole, name=f"{tile} {name}", source=chosen, box=place)
+
+
+def _boxes_of_tiles(package: sqlite3.Connection, table: str) -> dict[str, Box]:
+    """Return where the cells of each tile lie, from the index of the table."""
+    rows = package.execute(
+        f'SELECT tile, min(minx), min(miny), max(maxx), max(maxy) FROM "{table}" '  # noqa: S608  written here
+        f'JOIN "rtree_{table}_geom" AS place ON fid = place.id GROUP BY tile ORDER BY min(fid)'
+    )
+    return {tile: (west, south, east, north) for tile, west, south, east, north in rows}
 
 
 def _of_geojson(path: Path, variable: str, folder: Path) -> Layer:
@@ -160,7 +200,7 @@ def _named(layer: str, metric: str) -> str:
 def _of_raster(path: Path, variables: Sequence[Variable], folder: Path) -> Iterator[Layer]:
     """Yield a layer for a raster of cells, in the band of its style, or one for each band of a map of pixels."""
     with rasterio.open(path) as file:
-        crs, tags, names = file.crs, file.tags(), file.descriptions
+        crs, tags, names, box = file.crs, file.tags(), file.descriptions, _box_of(file)
     own = path.with_suffix(".qml")
     style = own.read_text(encoding="utf-8") if own.exists() else ""
     source, map_name = _relative(path, folder), tags.get("GEOUQ_MAP", path.stem)
@@ -168,13 +208,21 @@ def _of_raster(path: Path, variables: Sequence[Variable], folder: Path) -> Itera
         parts = _parts(style, RASTER_STYLE)
         shown = [names[int(one.get("band", "1")) - 1] for part in parts for one in part.iter("rasterrenderer")]
         name = _named(path.stem, "".join(shown))
-        yield Layer(GROUPS[CELLS], tags.get("GEOUQ_VARIABLE", ""), name, source, "gdal", "raster", crs, parts)
+        yield Layer(GROUPS[CELLS], tags.get("GEOUQ_VARIABLE", ""), name, source, "gdal", "raster", crs, parts, box)
         return
     for band, variable in zip(range(1, len(names) + 1), variables, strict=False):
         special = path.parent / "styles" / map_name / f"{variable.file_name}.qml"
         text = special.read_text(encoding="utf-8") if special.exists() else style
         parts = _parts(text, RASTER_STYLE, band)
-        yield Layer(map_name, variable.name, f"{path.stem} {variable.name}", source, "gdal", "raster", crs, parts)
+        name = f"{path.stem} {variable.name}"
+        yield Layer(map_name, variable.name, name, source, "gdal", "raster", crs, parts, box)
+
+
+def _box_of(file: rasterio.DatasetReader) -> Box:
+    """Return the box around a raster, however its rows run."""
+    corners = [file.transform @ (column, row) for column in (0, file.width) for row in (0, file.height)]
+    x, y = zip(*corners, strict=True)
+    return min(x), min(y), max(x), max(y)
 
 
 def _parts(style: str, names: Sequence[str], band: int | None = None) -> list[ET.Element]:

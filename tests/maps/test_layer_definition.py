@@ -166,3 +166,36 @@ def test_the_legend_of_what_is_drawn_is_open(opened):
 
     assert expanded == drawn(root)
     assert len(expanded) == 1
+
+
+def test_of_layers_on_each_other_only_the_first_is_drawn():
+    boxes = {"jan": (0, 0, 10, 10), "feb": (0, 0, 10, 10), "east": (9, 0, 19, 10)}  # the last overlaps by a margin
+    layers = [Layer("z", "a", name, name, "gdal", "raster", None, (), box) for name, box in boxes.items()]
+
+    assert drawn(read(layer_definition(layers, "run"))) == ["jan", "east"]
+
+
+def test_tiles_on_each_other_are_layers_of_their_own_in_the_package(tmp_path, geouq, tile_folder):
+    config = tile_folder(("a", "b's"), text=ALL)
+    for path in tmp_path.glob("*/b's*.tif"):
+        with rasterio.open(path.with_name(path.name.replace("b's", "a"))) as other:
+            transform = other.transform
+        with rasterio.open(path, "r+") as file:
+            file.transform = transform
+    assert geouq("run", config, "--quiet").exit_code == 0
+    folder = tmp_path / "results/small/maps"
+    root = read((folder / "maps.qlr").read_text(encoding="utf-8"))
+    polygons = layers_of(root, "vector")
+
+    assert groups_of(root)["cells (polygons)"][:2] == [
+        f"{tile} cells_height: coverage of 90 %" for tile in ("a", "b's")
+    ]
+    assert len(polygons) == 6
+    assert len(drawn(root)) == 1
+    assert drawn(root)[0].startswith("a cells_")
+    for name, layer in polygons.items():
+        path, table, condition = layer.findtext("datasource").split("|")
+        with closing(sqlite3.connect(folder / path)) as package:
+            where, table = condition.removeprefix("subset="), table.removeprefix("layername=")
+            found = package.execute(f"SELECT DISTINCT tile FROM {table} WHERE {where}").fetchall()  # noqa: S608  written here
+        assert found == [(name.partition(" cells_")[0],)]
