@@ -53,6 +53,11 @@ class Headline:
     why: str = ""
 
     @property
+    def seen(self) -> int:
+        """Return how many lines are seen at once: the others would push the map and its diagrams out of view."""
+        return len(self.lines) if len(self.lines) <= MOST_LINES + 1 else MOST_LINES
+
+    @property
     def is_short(self) -> bool:
         """Return whether all of it fits on a phone: few lines, which alone show sizes if no worst region does."""
         return self.worst is None and len(self.lines) <= FEW_LINES

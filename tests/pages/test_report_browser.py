@@ -1111,6 +1111,7 @@ def test_paper_has_the_first_warnings_and_notes_and_names_the_file_of_all(opened
     write_report(replace(given, curves=large_curves(given.variables, given.regions), **long), tmp_path)
     for name in ("index.html", next(path.name for path in tmp_path.glob("region*.html"))):
         page = opened(name, tmp_path)
+        page.locator("#warnings details").evaluate("one => { one.open = true; }")
         assert page.locator("#warnings li:visible").count() == 150
         assert 1 <= printed_pages(page) <= 4
 
@@ -1634,7 +1635,7 @@ def test_the_first_and_the_last_number_of_an_axis_are_whole(opened):
         });
     }""")
 
-    assert "10000" in [text for text, _ in cut]
+    assert "10k" in [text for text, _ in cut]
     assert not [text for text, is_cut in cut if is_cut]
 
 
@@ -1875,6 +1876,63 @@ def test_on_a_wide_screen_the_diagrams_of_a_selection_stand_next_to_the_map(open
     expect_chosen(page, "^all$")
     part, card = (page.locator(name).bounding_box() for name in ("#part", "#card"))
     assert card["y"] + card["height"] <= part["y"]
+
+
+@pytest.mark.parametrize(("width", "height"), [(1024, 768), (1440, 900)])
+def test_a_region_page_shows_the_map_and_its_three_diagrams_on_the_first_screen(browser, run, tmp_path, width, height):
+    """Also of many variables and with many warnings."""
+    given = large_content(tiles=24, regions=3, variables=12)
+    long = {"input_warnings": sentences(20, "warning")}
+    write_report(replace(given, curves=large_curves(given.variables, given.regions), **long), tmp_path)
+    context = context_of(browser, viewport={"width": width, "height": height})
+    for path in (run / "report" / region_page(run), next(tmp_path.glob("region*.html"))):
+        page = context.new_page()
+        page.goto(path.as_uri())
+        page.wait_for_selector("#map[data-ready]")
+        cells = page.locator("#map .cells").bounding_box()
+        boxes = [one.bounding_box() for one in page.locator("#part .chart svg").all()]
+
+        assert len(boxes) == 3
+        assert all(box["x"] >= cells["x"] + cells["width"] and box["y"] + box["height"] <= height for box in boxes)
+        assert cells["y"] + 100 <= height
+    context.close()
+
+
+def test_the_whole_list_of_variables_of_a_region_is_one_click_away_and_on_paper(opened, tmp_path):
+    write_report(large_content(tiles=4, regions=2, variables=9), tmp_path)
+    page = opened(next(path.name for path in tmp_path.glob("region*.html")), tmp_path)
+    lines = page.locator("#verdict li")
+
+    assert (lines.count(), page.locator("#verdict li:visible").count()) == (9, 4)
+    page.get_by_text("5 more variables").click()
+    assert page.locator("#verdict li:visible").count() == 9
+    page.get_by_text("5 more variables").click()
+    page.evaluate("dispatchEvent(new Event('beforeprint'))")
+    page.emulate_media(media="print")
+    assert page.locator("#verdict li:visible").count() == 9
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "labels"),
+    [(2e4, 3e6, {"30k", "1M"}), (2e-6, 3e-5, {"1×10⁻⁵"}), (2e9, 5e9, {"5×10⁹"}), (0.2, 0.9, {"0.5"})],
+)
+def test_labels_of_a_reliability_diagram_are_short_and_whole(opened, low, high, labels):
+    page = opened()
+    found = page.evaluate(
+        """([low, high]) => {
+            const places = [...document.querySelectorAll("#part .chart")], whole = {reliability: [[low, high], [high, low]], calibration: [], pit: []};
+            geouq.charts.draw(places, whole, null, "m");
+            const svg = places[0].querySelector("svg"), edge = svg.getBoundingClientRect();
+            return [...svg.querySelectorAll("text")].map(one => {
+                const {left, right} = one.getBoundingClientRect();
+                return [one.textContent, left >= edge.left - 1 && right <= edge.right + 1];
+            });
+        }""",
+        [low, high],
+    )
+
+    assert labels <= {text for text, _ in found}
+    assert all(is_whole for _, is_whole in found)
 
 
 @pytest.mark.parametrize("width", [390, 1024, 1280, 1440])

@@ -26,20 +26,25 @@ geouq.charts = (() => {
   }
   const linear = (low, high) => ({low, high, ticks: evenTicks(low, high), share: value => (value - low) / (high - low)});
   const ratio = (low, high) => ({low, high, ticks: ratioTicks(low, high), share: value => value > 0 ? Math.log(value / low) / Math.log(high / low) : 0});
+  /** A short label of a tick, as in the small diagrams: 30k, 2M, 1×10⁻⁶. */
+  function brief(tick) {
+    const far = Math.abs(tick), [size, letter] = far >= 1e9 || far < 1e4 ? [1, ""] : far < 1e6 ? [1e3, "k"] : [1e6, "M"];
+    return geouq.people(tick / size).replace(/\.?0+(?=\s×)/, "").replaceAll("\u00a0", "") + letter;
+  }
   /** An empty diagram: where points lie, and a picture with axes. */
   function frame(x, y, labels) {
-    const clip = value => Math.min(1, Math.max(0, value)), wide = WIDTH - LEFT - RIGHT, high = HEIGHT - TOP - BOTTOM;
-    const across = value => (LEFT + wide * clip(x.share(value))).toFixed(1), up = value => (TOP + high * (1 - clip(y.share(value)))).toFixed(1);
+    const clip = value => Math.min(1, Math.max(0, value)), left = Math.max(LEFT, ...y.ticks.map(tick => 6 + brief(tick).length * DIGIT)), wide = WIDTH - left - RIGHT, high = HEIGHT - TOP - BOTTOM;
+    const across = value => (left + wide * clip(x.share(value))).toFixed(1), up = value => (TOP + high * (1 - clip(y.share(value)))).toFixed(1);
     const svg = make("svg", {viewBox: `0 0 ${WIDTH} ${HEIGHT}`, "aria-hidden": true});
     for (const tick of x.ticks) {
-      const text = geouq.people(tick), isCut = Number(across(tick)) + text.length * DIGIT / 2 > WIDTH; // it would lie beyond the picture
+      const text = brief(tick), isCut = Number(across(tick)) + text.length * DIGIT / 2 > WIDTH; // it would lie beyond the picture
       svg.append(make("path", {class: "grid", d: `M${across(tick)} ${TOP}V${TOP + high}`}), make("text", {x: isCut ? WIDTH : across(tick), y: TOP + high + 14, "text-anchor": isCut ? "end" : "middle"}, text));
     }
     for (const tick of y.ticks) {
-      svg.append(make("path", {class: "grid", d: `M${LEFT} ${up(tick)}H${LEFT + wide}`}), make("text", {x: LEFT - 4, y: Number(up(tick)) + 4, "text-anchor": "end"}, geouq.people(tick)));
+      svg.append(make("path", {class: "grid", d: `M${left} ${up(tick)}H${left + wide}`}), make("text", {x: left - 4, y: Number(up(tick)) + 4, "text-anchor": "end"}, brief(tick)));
     }
-    svg.append(make("rect", {class: "frame", x: LEFT, y: TOP, width: wide, height: high}));
-    svg.append(make("text", {x: LEFT + wide / 2, y: HEIGHT - 5, "text-anchor": "middle"}, labels[0]));
+    svg.append(make("rect", {class: "frame", x: left, y: TOP, width: wide, height: high}));
+    svg.append(make("text", {x: left + wide / 2, y: HEIGHT - 5, "text-anchor": "middle"}, labels[0]));
     const path = (points, kind) => points.length && svg.append(make("path", {class: kind, d: `M${points.map(([a, b]) => `${across(a)} ${up(b)}`).join("L")}`}));
     return {svg, across, up, path};
   }

@@ -3,7 +3,7 @@
 "use strict";
 {
   const COLUMNS = 15, {thousands} = geouq;
-  const folded = "details.folds:not([open]), #verdict details.rule:not([open]), #multiples details.rule:not([open])";
+  const folded = "details:is(.folds, .rest):not([open]), #verdict details.rule:not([open]), #multiples details.rule:not([open])";
   /** Of a table with too many rows or columns, leave the first ones, and say so below it. */
   function cut(sentence) {
     const {most, total, file} = sentence.dataset, [head, ...all] = sentence.previousElementSibling.querySelectorAll("tr");
