@@ -22,7 +22,7 @@ from geouq.pages.diagrams import (
     upright,
 )
 from geouq.pages.numbers import CERTAIN, difference_cell, why_dashes
-from geouq.pages.sheet import DASH, Cell, Column, Sheet, aligned
+from geouq.pages.sheet import DASH, Cell, Column, Sheet
 
 Row = Mapping[str, Any]
 
@@ -187,9 +187,7 @@ def areas_sheet(content: ReportContent, region: str | None = None) -> Sheet:
     for variable in content.variables:
         rows = [row for row in _own(content.areas, variable) if row["name"] in shown]
         groups[variable.name] = [
-            cells
-            for share in dict.fromkeys(map(_share, rows))
-            for cells in aligned(columns, [_cells(variable, row) for row in rows if _share(row) == share])
+            _cells(variable, row) for share in dict.fromkeys(map(_share, rows)) for row in rows if _share(row) == share
         ]
     return Sheet("areas" if region is None else "area", _caption(content, shown), columns, groups, AREAS)
 

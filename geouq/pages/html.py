@@ -18,7 +18,7 @@ from geouq.pages.areas import area_diagrams, area_sentences, areas_sheet, models
 from geouq.pages.content import ReportContent
 from geouq.pages.explorer import region_scripts
 from geouq.pages.headline import Headline, headline, headline_of_region, of_few_members, severity
-from geouq.pages.marks import MARKS
+from geouq.pages.marks import MARKS, NOT_TESTED
 from geouq.pages.multiples import MOST_VARIABLES, multiples, of_region
 from geouq.pages.numbers import (
     Numbers,
@@ -26,6 +26,7 @@ from geouq.pages.numbers import (
     excluded_sheet,
     excluded_total,
     failures_sheet,
+    gates_sheet,
     models_sheet,
     regions_sheet,
     shift_sheet,
@@ -100,6 +101,7 @@ class _Report:
             models_of_areas_sheet(self.content),
             recalibration_sheet(self.content.recalibrated),
             failures_sheet(self.content),
+            gates_sheet(self.content),
             excluded_sheet(self.content),
             *([areas_sheet(self.content)] if self.content.areas else []),
         )
@@ -241,7 +243,9 @@ def _url(path: str) -> str:
 
 def _rendered(template: str, content: ReportContent, **values: Any) -> str:
     return (
-        _environment().get_template(template).render(content=content, rule=RULE, marks=MARKS, policy=POLICY, **values)
+        _environment()
+        .get_template(template)
+        .render(content=content, rule=RULE, marks=MARKS, not_tested=NOT_TESTED, policy=POLICY, **values)
     )
 
 

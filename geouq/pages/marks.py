@@ -17,3 +17,4 @@ MARKS: Mapping[str, str] = {
 HOLDS = "✓"  # no large effect
 ELSEWHERE = "*"  # no significant effect in this tab, but one in another tab or in the shape of PIT
 OPEN = "?"  # not conclusive
+NOT_TESTED = "†"  # cannot be tested

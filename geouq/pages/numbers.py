@@ -11,7 +11,7 @@ from geouq.metrics.record import OF_VARIANCE
 from geouq.pages.content import ReportContent
 from geouq.pages.headline import effect_words, severity
 from geouq.pages.marks import MARKS
-from geouq.pages.sheet import DASH, Cell, Column, Sheet, aligned
+from geouq.pages.sheet import DASH, Cell, Column, Sheet
 from geouq.verdict import Place, Verdict, place_of, place_of_row, verdict_of
 
 Row = Mapping[str, Any]
@@ -74,16 +74,13 @@ def regions_sheet(
     shown = shown_metrics(content)
     columns = (*first, *_headed(shown))
     groups = {
-        variable.name: aligned(
-            columns,
-            [
-                [Cell(_with_units(variable)), name, _verdict_cell(verdict), *_number_cells(shown, rows, verdict)]
-                for name in wanted
-                for place in [place_of(name.text, variable)]
-                for verdict in [found.get(place)]
-                if (rows := numbers.get(place))
-            ],
-        )
+        variable.name: [
+            [Cell(_with_units(variable)), name, _verdict_cell(verdict), *_number_cells(shown, rows, verdict)]
+            for name in wanted
+            for place in [place_of(name.text, variable)]
+            for verdict in [found.get(place)]
+            if (rows := numbers.get(place))
+        ]
         for variable in content.variables
     }
     places = {place_of(name.text, variable) for name in wanted for variable in content.variables}
@@ -112,14 +109,11 @@ def tiles_sheet(content: ReportContent, numbers: Numbers, tiles: Iterable[str]) 
     wanted, shown = list(tiles), shown_metrics(content)
     columns = (Column("variable", "text"), Column("tile", "name"), Column("pixels"), *_headed(shown))
     groups = {
-        variable.name: aligned(
-            columns,
-            [
-                [Cell(_with_units(variable)), Cell(tile), *_number_cells(shown, rows)]
-                for tile in wanted
-                if (rows := numbers.get(("tile", tile, variable.variable, variable.model)))
-            ],
-        )
+        variable.name: [
+            [Cell(_with_units(variable)), Cell(tile), *_number_cells(shown, rows)]
+            for tile in wanted
+            if (rows := numbers.get(("tile", tile, variable.variable, variable.model)))
+        ]
         for variable in content.variables
     }
     caption = f"{_of_bins(content)}Single tiles have no intervals."
@@ -361,6 +355,27 @@ def _value_and_limits(value: float, row: Row) -> tuple[str, str]:
     """Return a number and its interval, each on one line and rounded to the precision of the interval."""
     text, _, limits = with_interval(value, row["ci_low"], row["ci_high"]).partition(" ")
     return true_minus(text), true_minus(limits.strip("[]").replace(", ", "\u00a0to\u00a0") or interval_text(row))
+
+
+def gates_sheet(content: ReportContent) -> Sheet:
+    """Return the bounds of each gate with the number that it judges, and whether it passed."""
+    columns = (
+        *(Column("metric", "name"), Column("variable", "text"), Column("region", "text")),
+        *(Column("least"), Column("greatest"), Column("value"), Column("interval", "text"), Column("result", "text")),
+    )
+    rows = [
+        [
+            Cell(gate["metric"]),
+            Cell(_named(gate)),
+            Cell(str(gate["areas"] or gate["region"])),
+            *(_with_digits(Cell(_text(gate[name])), gate[name]) for name in ("min", "max", "value")),
+            Cell(f"{_text(gate['low'])} to {_text(gate['high'])}" if gate["on"] == "interval" else ""),
+            Cell(*(("passed", "", "better") if gate["passed"] else ("failed", "", "worse"))),
+        ]
+        for gate in content.gates
+    ]
+    caption = "A gate fails if its number is missing or beyond a bound; of an interval, if an end is."
+    return Sheet("gates", caption, columns, {"all": rows}, "gates.json")
 
 
 def failures_sheet(content: ReportContent) -> Sheet:

@@ -9,7 +9,8 @@ from geouq.core.wording import digits_from, true_minus, with_interval
 from geouq.maps.scales import OVER_CONFIDENT_ABOVE, SIGNED, SKILL, Rgb, hexadecimal
 from geouq.metrics import named
 from geouq.pages.headline import certainty, effect_words, severity
-from geouq.pages.marks import ELSEWHERE, HOLDS, MARKS, OPEN
+from geouq.pages.marks import ELSEWHERE, HOLDS, MARKS, NOT_TESTED, OPEN
+from geouq.pages.sheet import DASH, padded
 from geouq.verdict import NARROW, NARROW_GAP, Part, Place, Verdict, is_share, limit_of_bias, narrow_coverage, place_of
 
 SIGNIFICANT, UNCERTAIN, UNTESTED = "sig", "open", "untested"
@@ -47,11 +48,12 @@ def fill_rules() -> str:
 
 
 class Mark(NamedTuple):
-    """One tab of a cell: its text, CSS classes for fill and certainty, and a number to sort by."""
+    """One tab of a cell: its number, CSS classes for fill and certainty, a number to sort by, and a sign."""
 
-    text: str = "–"  # noqa: RUF001
+    text: str = DASH
     classes: str = "none"
     order: float = -1.0
+    sign: str = ""
 
 
 @dataclass(frozen=True)
@@ -135,8 +137,19 @@ def scorecard(
     skill : mapping
         R² by place, for the last tab.
     """
-    rows = [_row(name, link, variables, verdicts, skill) for name, link in {"all": "", **regions}.items()]
+    rows = _aligned([_row(name, link, variables, verdicts, skill) for name, link in {"all": "", **regions}.items()])
     return [rows[0], *sorted(rows[1:], key=lambda row: -row.severity)]
+
+
+def _aligned(rows: Sequence[CardRow]) -> list[CardRow]:
+    """Return rows with the decimal points of each column and tab below each other."""
+    columns = zip(*([[mark.text for cell in row.cells for mark in cell.marks] for row in rows]), strict=True)
+    texts = zip(*map(padded, columns), strict=True) if rows[0].cells else [()] * len(rows)
+    found = []
+    for row, own in zip(rows, map(iter, texts), strict=True):
+        cells = [replace(cell, marks=[mark._replace(text=next(own)) for mark in cell.marks]) for cell in row.cells]
+        found.append(replace(row, cells=cells))
+    return found
 
 
 def skill_key() -> list[tuple[str, str]]:
@@ -200,9 +213,9 @@ def _excluded_alone(verdict: Verdict) -> str:
 
 def _pointing_elsewhere(mark: Mark) -> Mark:
     """Return a mark that is not significant with a sign that another number has a significant effect."""
-    if HOLDS in mark.text:
-        return mark._replace(text=mark.text.replace(HOLDS, ELSEWHERE))
-    return mark if mark == Mark() else mark._replace(text=mark.text + ELSEWHERE)
+    if mark == Mark():
+        return mark
+    return mark._replace(sign=ELSEWHERE if mark.sign == HOLDS else mark.sign + ELSEWHERE)
 
 
 def states(verdict: Verdict) -> dict[str, str]:
@@ -277,8 +290,8 @@ def _state(part: Part, *, is_narrow: bool) -> str:
 def _mark(text: str, fill: Fill, size: float, state: str, *, is_above: bool) -> Mark:
     """Return a text with a sign, and the number of its fill, from -3 to 3."""
     step = sum(size > limit for limit in fill.limits)
-    sign = {SIGNIFICANT: MARKS[fill.findings[is_above]], UNCERTAIN: OPEN, UNTESTED: "untested"}.get(state, HOLDS)
-    return Mark(f"{text} {sign}", f"{fill.colours}{step if is_above else -step} {state}".rstrip(), size)
+    sign = {SIGNIFICANT: MARKS[fill.findings[is_above]], UNCERTAIN: OPEN, UNTESTED: NOT_TESTED}.get(state, HOLDS)
+    return Mark(text, f"{fill.colours}{step if is_above else -step} {state}".rstrip(), size, sign)
 
 
 def _signed(value: float, digits: int) -> str:

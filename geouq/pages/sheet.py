@@ -1,6 +1,7 @@
 """Tables of a page; long ones are loaded from files."""
 
 import json
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -10,6 +11,7 @@ from geouq.pages.marks import MARKS
 
 DASH = "–"  # noqa: RUF001  in place of a number that is missing
 FIGURE, POINT = "\N{FIGURE SPACE}", "\N{PUNCTUATION SPACE}"  # as wide as a digit, and as a decimal point
+NUMBER = re.compile(r"[-+\N{MINUS SIGN}]?[\d\s]+(\.\d+)?")
 SHORT, SMALL = 60, 220  # rows and numbers; larger tables show one group at a time, which is loaded when it is shown
 LARGEST_FILE = 1_000_000  # bytes
 METRICS = "tables/metrics.csv"
@@ -52,10 +54,18 @@ class Sheet:
     groups: Mapping[str, Sequence[Sequence[Cell]]]
     file: str = METRICS
 
+    @cached_property
+    def shown(self) -> dict[str, list[list[Cell]]]:
+        """Return the groups with decimal points below each other in all rows that are shown together."""
+        if self.is_long:
+            return {name: aligned(self.columns, rows) for name, rows in self.groups.items()}
+        rows = iter(aligned(self.columns, [row for own in self.groups.values() for row in own]))
+        return {name: [next(rows) for _ in own] for name, own in self.groups.items()}
+
     @property
-    def rows(self) -> list[Sequence[Cell]]:
+    def rows(self) -> list[list[Cell]]:
         """Return the rows of all groups."""
-        return [row for rows in self.groups.values() for row in rows]
+        return [row for rows in self.shown.values() for row in rows]
 
     @property
     def is_long(self) -> bool:
@@ -77,42 +87,48 @@ class Sheet:
     @cached_property
     def _file_counts(self) -> list[int]:
         """Return the number of files of each group."""
-        return [sum(1 for _ in _pieces(_records(rows))) for rows in self.groups.values()]
+        return [sum(1 for _ in _pieces(_records(rows))) for rows in self.shown.values()]
 
     @cached_property
     def _is_one_file(self) -> bool:
         """Return whether one file holds all groups, as they are small."""
-        return sum(len(piece) for rows in self.groups.values() for piece in _pieces(_records(rows))) <= LITTLE
+        return sum(len(piece) for rows in self.shown.values() for piece in _pieces(_records(rows))) <= LITTLE
 
     def files(self) -> Iterator[tuple[str, str]]:
         """Yield names and texts of the scripts that hold the rows: of each group, or the groups of a small table."""
         if self._is_one_file:
-            yield from files_of_rows(self.name, 0, (list(_records(rows)) for rows in self.groups.values()))
+            yield from files_of_rows(self.name, 0, (list(_records(rows)) for rows in self.shown.values()))
             return
-        for number, rows in enumerate(self.groups.values()):
+        for number, rows in enumerate(self.shown.values()):
             yield from files_of_rows(self.name, number, _records(rows))
 
 
 def aligned(columns: Sequence[Column], rows: Sequence[Sequence[Cell]]) -> list[list[Cell]]:
-    """Return rows whose numbers are padded with spaces, so that right-aligned numbers align at the decimal point.
+    """Return rows whose numbers are padded with spaces, so that right-aligned numbers align at the decimal point."""
+    texts = {k: padded([row[k].text for row in rows]) for k, column in enumerate(columns) if column.kind == "number"}
+    return [
+        [cell._replace(text=texts[k][number]) if k in texts else cell for k, cell in enumerate(row)]
+        for number, row in enumerate(rows)
+    ]
 
-    >>> [row[0].text for row in aligned([Column("n")], [[Cell("1.25")], [Cell("17")]])][1] == "17" + POINT + 2 * FIGURE
+
+def padded(texts: Sequence[str]) -> list[str]:
+    """Return texts of a column; numbers end in spaces in place of the decimals that they do not have.
+
+    >>> padded(["1.25", "17", "2 000.5", DASH])[1:] == ["17" + POINT + 2 * FIGURE, "2 000.5" + FIGURE, DASH]
     True
     """
-    numbers = [k for k, column in enumerate(columns) if column.kind == "number"]
-    digits = {k: max((_decimals(row[k].text) for row in rows), default=0) for k in numbers}
-    return [[_padded(cell, digits.get(k, 0)) for k, cell in enumerate(row)] for row in rows]
+    most = max(map(_decimals, texts), default=-1)
+    return [text + _space(_decimals(text), most) for text in texts]
 
 
 def _decimals(text: str) -> int:
-    return len(text.partition(".")[2]) if "e" not in text else 0
+    """Return the number of digits after the decimal point; -1 of what is no number, or has a power of ten."""
+    return len(text.partition(".")[2]) if NUMBER.fullmatch(text) else -1
 
 
-def _padded(cell: Cell, digits: int) -> Cell:
-    missing = digits - _decimals(cell.text)
-    if not missing or "e" in cell.text or not cell.text[-1:].isdecimal():
-        return cell
-    return cell._replace(text=cell.text + (POINT if "." not in cell.text else "") + missing * FIGURE)
+def _space(digits: int, most: int) -> str:
+    return "" if digits < 0 or most <= 0 else (POINT if digits == 0 else "") + (most - digits) * FIGURE
 
 
 def files_of_rows(name: str, group: int, rows: Iterable[object]) -> Iterator[tuple[str, str]]:

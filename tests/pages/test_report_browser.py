@@ -1527,7 +1527,7 @@ def test_texts_on_each_other_are_found(opened):
 SCROLL_BAR = 15  # pixels, which this browser hides
 
 
-@pytest.mark.parametrize("says", ["−1.64 ?*", "+0.34 untested", "1.62 △*"])  # noqa: RUF001  the minus of numbers
+@pytest.mark.parametrize("says", ["−1.64 ?*", "+0.34 †*", "1.62 △*"])  # noqa: RUF001  the minus of numbers
 @pytest.mark.parametrize(("regions", "variables"), [(11, 5), (30, 6)])
 def test_the_scorecard_is_whole_on_a_wide_screen(opened, tmp_path, regions, variables, says):
     write_report(large_content(tiles=60, regions=regions, variables=variables), tmp_path)
@@ -1536,8 +1536,10 @@ def test_the_scorecard_is_whole_on_a_wide_screen(opened, tmp_path, regions, vari
     needed, room = page.locator("#card .scroll").evaluate(
         """(box, says) => {
             for (const mark of box.querySelectorAll("td span")) {
-                mark.textContent = says;
-                const state = says.endsWith("d") ? "untested" : says.includes("?") ? "open" : "sig";
+                const [number, sign] = says.split(" ");
+                mark.firstChild.data = `${number} `;
+                mark.querySelector("i").textContent = sign;
+                const state = says.includes("†") ? "untested" : says.includes("?") ? "open" : "sig";
                 mark.className = `t-coverage f1 ${state}`;
             }
             const room = box.clientWidth;
@@ -1794,19 +1796,63 @@ def test_the_first_touch_on_a_heading_explains_it_and_the_second_one_sorts(brows
     touch.close()
 
 
-def test_decimal_points_of_a_column_stand_below_each_other(opened):
-    page = opened()
-    places = page.locator("#numbers tbody tr td:nth-child(6)").evaluate_all(
-        """cells => cells.map(cell => {
-            const range = document.createRange(), text = cell.firstChild, dot = text.data.indexOf(".");
-            range.setStart(text, dot);
-            range.setEnd(text, dot + 1);
-            return range.getBoundingClientRect().left;
-        })"""
-    )
+# Where the decimal points of the numbers of a column stand: after the last digit of one without.
+POINTS = r"""cells => cells.map(cell => {
+    const text = document.createTreeWalker(cell, NodeFilter.SHOW_TEXT).nextNode();
+    const digits = text?.data.match(/^\s*[-+\u2212]?[\d\u202f]+/)?.[0].length;
+    if (!digits) return null;
+    const range = document.createRange();
+    range.setStart(text, digits - 1);
+    range.setEnd(text, digits);
+    return range.getBoundingClientRect().right;
+}).filter(place => place !== null)"""
 
-    first = np.array(places).reshape(2, -1)  # each variable is aligned for itself
-    assert np.ptp(first, axis=1).max() < 1.5
+
+def spread_of_points(cells):
+    """How far apart decimal points of the numbers of a column are, in pixels, and how many numbers there are."""
+    places = cells.evaluate_all(POINTS)
+    return np.ptp(places) if places else 0.0, len(places)
+
+
+def test_decimal_points_of_each_column_stand_below_each_other(opened):
+    page = opened()
+    page.locator("#part .numbers > summary").click()
+    columns = [f"#numbers tbody tr td:nth-child({k})" for k in range(4, 14)]
+    columns += [f"#part .values tbody td:nth-child({k})" for k in (3, 4)]
+    columns += [
+        f"#part .numbers table:nth-child({table}) tbody td:nth-child({k})" for table in (1, 2, 3) for k in (1, 2)
+    ]
+    found = [spread_of_points(page.locator(column)) for column in columns]
+
+    assert all(count >= 4 for _, count in found)
+    assert max(apart for apart, _ in found) < 1.5
+
+
+@pytest.mark.parametrize("width", [390, 1024, 1440])
+def test_decimal_points_of_the_scorecard_stand_below_each_other_whatever_the_signs(opened, tmp_path, width):
+    """Also in rows that come from files."""
+    given = large_content(tiles=150, regions=150, variables=2)
+    sizes = [(1.5, 1.2, 1.9), (0.9712, 0.9705, 0.9719), (12.0, 2.0, 80.0), (1.02, 0.9, 1.15), (3.0, None, None)]
+    rows, tests = [], []
+    for number, region in enumerate(given.regions):
+        value, low, high = sizes[number % len(sizes)]
+        limits = {"ci_low": low, "ci_high": high, "ci_level": 0.95, "ci_method": "bca"} if low else {}
+        rows.append(row("region", region, "variable 0", "z_std", value) | limits)
+        rows.append(row("region", region, "variable 0", "z_mean", value - 1.3) | limits)
+        tests += [p_row(region, "variable 0", "z_std", 0.001 if number % 2 else 0.5)] if low else []
+    write_report(replace(given, metrics=[*given.metrics, *rows], verdicts=verdicts_of(rows, tests)), tmp_path)
+    page = opened("index.html", tmp_path)
+    page.set_viewport_size({"width": width, "height": 900})
+    page.locator(".card .more button").click()
+    page.wait_for_function("document.querySelectorAll('.card tbody tr').length > 130")
+
+    for tab in ("spread", "bias"):
+        page.locator(f"label[for=tab-{tab}]").click()
+        apart, count = spread_of_points(page.locator(f".card tbody td:nth-child(2) .t-{tab}"))
+        signs = set(page.locator(f".card tbody td:nth-child(2) .t-{tab} i").all_inner_texts())
+        assert count > 100
+        assert len(signs) >= 3
+        assert apart < 1.5
 
 
 def test_hostile_names_stay_text(opened):
@@ -1914,14 +1960,20 @@ def test_the_whole_list_of_variables_of_a_region_is_one_click_away_and_on_paper(
 
 @pytest.mark.parametrize(
     ("low", "high", "labels"),
-    [(2e4, 3e6, {"30k", "1M"}), (2e-6, 3e-5, {"1×10⁻⁵"}), (2e9, 5e9, {"5×10⁹"}), (0.2, 0.9, {"0.5"})],
+    [
+        (2e4, 3e6, {"30k", "1M"}),
+        (2e-6, 3e-5, {"1\N{MULTIPLICATION SIGN}10⁻⁵"}),
+        (2e9, 5e9, {"2\N{MULTIPLICATION SIGN}10⁹"}),
+        (0.2, 0.9, {"0.5"}),
+    ],
 )
 def test_labels_of_a_reliability_diagram_are_short_and_whole(opened, low, high, labels):
     page = opened()
     found = page.evaluate(
         """([low, high]) => {
-            const places = [...document.querySelectorAll("#part .chart")], whole = {reliability: [[low, high], [high, low]], calibration: [], pit: []};
-            geouq.charts.draw(places, whole, null, "m");
+            const places = [...document.querySelectorAll("#part .chart")];
+            const reliability = [[low, high], [high, low]];
+            geouq.charts.draw(places, {reliability, calibration: [], pit: []}, null, "m");
             const svg = places[0].querySelector("svg"), edge = svg.getBoundingClientRect();
             return [...svg.querySelectorAll("text")].map(one => {
                 const {left, right} = one.getBoundingClientRect();

@@ -14,7 +14,7 @@ from geouq.maps.scales import OVER_CONFIDENT_ABOVE, SIGNED, SKILL, hexadecimal
 from geouq.pages import write_report
 from geouq.pages.marks import MARKS
 from geouq.pages.scorecard import INLINE, TABS, fill_rules, scorecard, shown_tabs
-from geouq.pages.sheet import DASH
+from geouq.pages.sheet import DASH, FIGURE
 from geouq.verdict import Part, Verdict, verdicts_of
 
 VARIABLE = Variable(name="v", band=1)
@@ -30,6 +30,10 @@ def verdict(spread, bias=None, coverage=0.9, limits=None, coverage_p=None):
     return Verdict(("x",), bias, spread, bias, inside)
 
 
+def said(mark):
+    return f"{mark.text} {mark.sign}".strip()
+
+
 def marks(found):
     (row,) = scorecard([VARIABLE], {}, {("all", "all", "v", ""): found}, {})
     return row.cells[0].marks
@@ -42,7 +46,7 @@ def marks(found):
         (part(0.6, 0.5, 0.8, 0.01, "under-confident"), "0.60 ▼", "f-3 sig"),
         (part(1.3, 0.9, 1.8, 0.2), "1.30 ?", "f2 open"),
         (part(0.95, 0.92, 0.98, 0.01, "under-confident"), "0.950 ▼", "f0 sig"),  # small but significant
-        (part(6.4), "6.4 untested", "f3 untested"),
+        (part(6.4), "6.4 †", "f3 untested"),
         (part(1.02, 0.9, 1.2, 0.6), "1.02 ✓", "f0"),
         (part(1.02, 0.7, 1.4, 0.6), "1.02 ?", "f0 open"),  # the evidence is missing, so that nothing is praised
     ],
@@ -50,14 +54,14 @@ def marks(found):
 def test_the_spread_is_filled_by_its_size_and_framed_by_its_significance(spread, text, classes):
     shown = marks(verdict(spread))[1]
 
-    assert (shown.text, shown.classes) == (text, classes)
+    assert (said(shown), shown.classes) == (text, classes)
 
 
 def test_a_significant_number_does_not_look_like_its_ideal():
     bias = Part("z_mean", 0.0004, 0.0001, 0.0007, 0.95, 0.01, "biased")
     own = verdict(part(1.0004, 1.0001, 1.0007, 0.01, "over-confident"), bias, 0.8997, (0.8995, 0.8999), 0.01)
 
-    assert [mark.text for mark in marks(own)[:3]] == ["89.97 △", "1.00040 ▲", "+0.0004 ↓"]
+    assert [said(mark) for mark in marks(own)[:3]] == ["89.97 △", "1.00040 ▲", "+0.0004 ↓"]
 
 
 def test_fills_have_the_colours_of_the_maps():
@@ -73,12 +77,12 @@ def test_where_another_tab_has_a_significant_effect_no_tab_praises():
     narrow, wide = part(1.0, 0.95, 1.05, 0.8), part(1.0, 0.7, 1.4, 0.6)
     biased = part(-1.1, -1.2, -1.0, 0.003, "biased")
 
-    assert marks(verdict(narrow, bias=biased))[1].text == "1.00 *"
-    assert marks(verdict(narrow))[1].text == "1.00 ✓"
+    assert said(marks(verdict(narrow, bias=biased))[1]) == "1.00 *"
+    assert said(marks(verdict(narrow))[1]) == "1.00 ✓"
     # hatching stays, and the sign says that the verdict is nevertheless certain
-    assert marks(verdict(wide, bias=biased))[1] == ("1.00 ?*", "f0 open", 1.0)
-    assert marks(verdict(part(6.4), bias=biased))[1].text == "6.4 untested*"
-    assert marks(verdict(part(None), bias=biased))[1].text == DASH
+    assert marks(verdict(wide, bias=biased))[1] == ("1.00", "f0 open", 1.0, "?*")
+    assert said(marks(verdict(part(6.4), bias=biased))[1]) == "6.4 †*"
+    assert said(marks(verdict(part(None), bias=biased))[1]) == DASH
 
 
 @pytest.mark.parametrize(
@@ -90,13 +94,13 @@ def test_where_another_tab_has_a_significant_effect_no_tab_praises():
         (0.89, (0.6, 0.98), 0.5, "89 ?", "f0 open"),
         (0.87, (0.83, 0.897), 0.049, "87 △", "f1 sig"),
         (0.87, (0.83, 0.897), 0.06, "87 ?", "f1 open"),  # narrow, but it excludes 0.9 before the adjustment
-        (0.46, None, None, "46 untested", "f3 untested"),
+        (0.46, None, None, "46 †", "f3 untested"),
     ],
 )
 def test_the_coverage_is_hatched_unless_its_interval_is_narrow(share, limits, p, text, classes):
     shown = marks(verdict(part(1.0), coverage=share, limits=limits, coverage_p=p))[0]
 
-    assert (shown.text, shown.classes) == (text, classes)
+    assert (said(shown), shown.classes) == (text, classes)
 
 
 def test_a_coverage_that_only_the_adjustment_leaves_open_is_explained():
@@ -122,13 +126,26 @@ def test_a_coverage_that_only_the_adjustment_leaves_open_is_explained():
 
 def test_a_truth_above_the_mean_is_blue_as_errors_below_zero_are():
     assert marks(verdict(part(1.0), bias=part(0.93, -0.5, 2.3, 0.2)))[2].classes == "b-3 open"
-    assert marks(verdict(part(1.0), bias=part(-0.93, -0.5, 2.3, 0.2)))[2].text == "−0.93 ?"  # noqa: RUF001
+    assert said(marks(verdict(part(1.0), bias=part(-0.93, -0.5, 2.3, 0.2)))[2]) == "−0.93 ?"  # noqa: RUF001
 
 
 def test_a_significant_bias_has_the_sign_of_the_tables():
-    assert marks(verdict(part(1.0), bias=part(0.05, 0.02, 0.08, 0.01)))[2].text == "+0.05 ↓"
-    assert marks(verdict(part(1.0), bias=part(-0.2, -0.3, -0.1, 0.01)))[2].text == "−0.20 ↑"  # noqa: RUF001
-    assert marks(verdict(part(1.0), bias=part(-0.001, -0.3, 0.3, 0.9)))[2].text == "+0.00 ?"
+    assert said(marks(verdict(part(1.0), bias=part(0.05, 0.02, 0.08, 0.01)))[2]) == "+0.05 ↓"
+    assert said(marks(verdict(part(1.0), bias=part(-0.2, -0.3, -0.1, 0.01)))[2]) == "−0.20 ↑"  # noqa: RUF001
+    assert said(marks(verdict(part(1.0), bias=part(-0.001, -0.3, 0.3, 0.9)))[2]) == "+0.00 ?"
+
+
+def test_numbers_of_a_column_have_their_decimal_points_below_each_other():
+    found = {
+        ("region", name, "v", ""): verdict(one)
+        for name, one in {"a": part(1.25), "b": part(12.0, 8.0, 18.0, 0.2), "c": part(0.95, 0.92, 0.98, 0.01)}.items()
+    }
+    rows = scorecard([VARIABLE], dict.fromkeys("abc", ""), found, {})
+    texts = {row.name: row.cells[0].marks[1].text for row in rows}
+
+    assert texts == {
+        "all": DASH, "a": "1.25" + FIGURE, "b": "12.0" + 2 * FIGURE, "c": "0.950"
+    }  # fmt: skip
 
 
 def test_the_whole_comes_first_and_then_the_worst_region():

@@ -50,7 +50,7 @@ def test_the_page_shows_the_verdict_of_each_region_with_the_size_of_the_effect(t
 
     assert "2.25\u00a0to\u00a02.75" in text
     assert "1.50 ▲" in text
-    assert "1.5 untested" in text
+    assert "1.5 †" in text
     assert "over-confident" in text
     assert "errors scatter 1.50 (1.30 to 1.90) times as much as predicted" in text
     assert text.count("no interval (fewer than 8 cells)") == 1

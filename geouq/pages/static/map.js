@@ -4,7 +4,7 @@
 geouq.map = (async () => {
   const section = document.querySelector("#map"), panel = document.querySelector("#part");
   if (!section) return null;
-  const {cells, charts, colours, element, people, thousands, withInterval} = geouq;
+  const {cells, charts, colours, element, padded, people, thousands, withInterval} = geouq;
   const host = section.querySelector(".cells"), canvas = host.querySelector("canvas"), context = canvas.getContext("2d");
   const [chooseVariable, chooseMetric, choosePart] = section.querySelectorAll("select");
   const values = panel.querySelector(".values tbody"), spoken = section.querySelector(".spoken"), tabs = [...document.querySelectorAll("[name=tab]")];
@@ -326,13 +326,16 @@ geouq.map = (async () => {
   const POINTED = 1, CHOSEN = 2, WHOLE = 3; // columns of the table of numbers
   /** Fill a column; summed : whether its numbers are from the sums of cells, whose bins are those of the whole. */
   function tell(column, numbers, summed = false) {
-    const some = numbers.some(one => one?.[1] !== undefined);
-    metrics.forEach((one, k) => {
-      const cell = values.rows[k].cells[column], [value, low, high] = numbers[k] ?? [];
-      cell.dataset.value = value ?? "";
-      const hasInterval = low !== undefined && column !== POINTED, [text, from, to] = hasInterval ? withInterval(value, low, high) : [value === undefined ? column === POINTED ? "" : "\u2013" : people(value)];
-      cell.replaceChildren(one.id === "n" && value !== undefined ? thousands(value) : text);
+    const some = numbers.some(one => one?.[1] !== undefined), lines = metrics.map((one, k) => {
+      const [value, low, high] = numbers[k] ?? [], hasInterval = low !== undefined && column !== POINTED;
+      const [text, from, to] = hasInterval ? withInterval(value, low, high) : [value === undefined ? column === POINTED ? "" : "\u2013" : people(value)];
       const under = hasInterval ? `${from} to ${to}` : value === undefined ? "" : summed && one.isBinned ? "bins of the whole" : some ? "\u2013" : "";
+      return {value, under, text: one.id === "n" && value !== undefined ? thousands(value) : text};
+    });
+    padded(lines.map(({text}) => text)).forEach((text, k) => {
+      const cell = values.rows[k].cells[column], {value, under} = lines[k];
+      cell.dataset.value = value ?? "";
+      cell.replaceChildren(text);
       if (under) cell.append(" ", element("small", {}, under));
     });
   }
@@ -357,14 +360,17 @@ geouq.map = (async () => {
   function spell({reliability, calibration, pit}) {
     const bodies = panel.querySelectorAll(".numbers tbody");
     if (!bodies.length) return;
-    const line = numbers => element("tr", {}, ...numbers.map(number => {
-      const cell = element("td", {}, people(number));
-      cell.dataset.value = number;
-      return cell;
-    }));
-    bodies[0].replaceChildren(...reliability.map(([predicted, observed], k) => line([k + 1, predicted, observed])));
-    bodies[1].replaceChildren(...calibration.map(([level, below]) => line([level, below])));
-    bodies[2].replaceChildren(...pit.map((density, k) => line([(k + 0.5) / pit.length, density])));
+    const table = (body, rows) => {
+      const columns = (rows[0] ?? []).map((_, k) => padded(rows.map(row => people(row[k]))));
+      body.replaceChildren(...rows.map((row, i) => element("tr", {}, ...row.map((number, k) => {
+        const cell = element("td", {}, columns[k][i]);
+        cell.dataset.value = number;
+        return cell;
+      }))));
+    };
+    table(bodies[0], reliability.map(([predicted, observed], k) => [k + 1, predicted, observed]));
+    table(bodies[1], calibration.map(([level, below]) => [level, below]));
+    table(bodies[2], pit.map((density, k) => [(k + 0.5) / pit.length, density]));
   }
 
   /** The name of a metric, with what it means if that is known. */

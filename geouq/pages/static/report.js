@@ -35,6 +35,11 @@ const geouq = (() => {
     made.append(...children);
     return made;
   };
+  /** Texts of a column with spaces in place of decimals, as in the tables: their decimal points stand below each other. */
+  function padded(texts) {
+    const digits = texts.map(text => /^[-+\u2212]?[\d\s]+(\.\d+)?$/.test(text) ? text.split(".")[1]?.length ?? 0 : -1), most = Math.max(...digits);
+    return texts.map((text, k) => digits[k] < 0 || most <= 0 ? text : text + (digits[k] ? "" : "\u2008") + "\u2007".repeat(most - digits[k]));
+  }
   /** A number and the ends of its interval, to the place that the interval leaves, as in the tables. */
   function withInterval(value, low, high) {
     const nearer = Math.min(value - low, high - value), span = nearer > 0 ? Math.max(2 * nearer, (high - low) / 100) : high - low;
@@ -67,7 +72,7 @@ const geouq = (() => {
     const hash = new URLSearchParams(kept).toString();
     history.replaceState(null, "", hash ? `#${hash}` : location.pathname + location.search);
   }
-  return {load, take, parts, people, plain, thousands, withInterval, element, emptiness, state, remember};
+  return {load, take, parts, people, plain, thousands, padded, withInterval, element, emptiness, state, remember};
 })();
 for (const button of document.querySelectorAll("[data-press=print]")) {
   button.hidden = false;

@@ -21,7 +21,7 @@ if (document.querySelector(".card")) {
     const head = element("th", {scope: "row"}, link ? element("a", {href: link}, name) : name);
     return element("tr", {}, head, ...cells.map(([words, ...marks], column) => {
       const spans = tabs.map(({value}) => {
-        const [text, classes, order] = marks[TABS.indexOf(value)], span = element("span", {className: `t-${value} ${classes}`}, text);
+        const [text, classes, order, sign] = marks[TABS.indexOf(value)], span = element("span", {className: `t-${value} ${classes}`}, `${text} `, element("i", {}, sign));
         span.dataset.order = order;
         return span;
       });
