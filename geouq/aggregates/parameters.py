@@ -1,4 +1,4 @@
-"""The parameters of a model of correlation with intervals, and whether correlation depends on the direction."""
+"""A model of correlation with intervals: its parameters, its line by distance; and correlation by the direction."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from geouq.aggregates.area import half_width
 from geouq.aggregates.cells import AreaCells
-from geouq.aggregates.correlation import CorrelationModel
+from geouq.aggregates.correlation import CorrelationModel, Correlogram
 from geouq.aggregates.estimation import ErrorCorrelation
 
 Floats = NDArray[np.float64]
@@ -50,6 +50,37 @@ def parameters_of(correlation: ErrorCorrelation, level: float) -> list[Parameter
     whole, each = _values(correlation.model), [_values(model) for model in others]
     found = [_with_interval(name, value, [own.get(name) for own in each], half) for name, value in whole.items()]
     return found + _directions(correlation, half)
+
+
+@dataclass(frozen=True)
+class CorrelogramLimits:
+    """The fitted line at the distances of a correlogram, and limits of its points and of the line.
+
+    fitted : float64 (classes). points, line : float64 (2, classes), NaN where a class has no pair.
+    """
+
+    fitted: Floats
+    points: Floats
+    line: Floats
+
+
+def correlogram_limits(correlation: ErrorCorrelation, level: float) -> CorrelogramLimits:
+    """Return the fitted line and the limits of a level, by a jackknife of folds.
+
+    The limits of a point also hold the noise of so many uncorrelated pairs, as a jackknife of few folds may miss it.
+    """
+    found, others = correlation.correlogram, correlation.each_left_out
+    half, fitted = half_width(level, len(others) - 1), _line(correlation.model, found)
+    lines = np.array([_line(model, found) for model in others])
+    away = half * np.sqrt((len(lines) - 1) * lines.var(axis=0))
+    own, noise = found.correlation, half * np.sqrt(correlation.noise)
+    points = np.clip([own - noise, own + noise], -1.0, 1.0)
+    return CorrelogramLimits(fitted, points, np.clip([fitted - away, fitted + away], 0.0, 1.0))
+
+
+def _line(model: CorrelationModel, found: Correlogram) -> Floats:
+    """Return the correlation of a model in each class of a correlogram."""
+    return np.where(found.distance > 0, model(found.distance) + model.tile * found.same, model.within)
 
 
 def _values(model: CorrelationModel) -> dict[str, float]:

@@ -11,6 +11,7 @@ from geouq.aggregates.blocks import BlockMeans
 from geouq.aggregates.evaluation import Aggregates
 from geouq.aggregates.means import AreaMean, per_area
 from geouq.aggregates.members import MemberMeans
+from geouq.aggregates.parameters import correlogram_limits
 from geouq.aggregates.shares import MEAN, Share
 from geouq.config import Variable
 from geouq.core.atomic import write_text
@@ -46,7 +47,7 @@ def tables_of_aggregates(
                 of = {"variable": variable.name, **(MEAN if share is None else share.columns)}
                 rows["areas"] += area_rows(each.means, variable, share)
                 rows["error_correlation"] += _parameter_rows(each, of, level)
-                rows["error_correlogram"] += _correlogram_rows(each, of)
+                rows["error_correlogram"] += _correlogram_rows(each, of, level)
     return {name: by_model(Table(COLUMNS[name], own), variables, "") for name, own in rows.items() if own}
 
 
@@ -131,18 +132,20 @@ def _parameter_rows(aggregates: Aggregates, of: Row, level: float) -> list[Row]:
     ]
 
 
-def _correlogram_rows(aggregates: Aggregates, of: Row) -> list[Row]:
+def _correlogram_rows(aggregates: Aggregates, of: Row, level: float) -> list[Row]:
     if aggregates.correlation is None:
         return []
-    found, model = aggregates.correlation.correlogram, aggregates.correlation.model
-    fitted = np.where(found.distance > 0, model(found.distance) + model.tile * found.same, model.within)
+    found, limits = aggregates.correlation.correlogram, correlogram_limits(aggregates.correlation, level)
     return [
         {
             **of,
             "same_tile": "yes" if found.same[k] else "no",
             "distance": float(found.distance[k]),
             "correlation": float(found.correlation[k]),
-            "fitted": float(fitted[k]),
+            **_interval(float(limits.points[0, k]), float(limits.points[1, k]), level, JACKKNIFE),
+            "fitted": float(limits.fitted[k]),
+            "fitted_low": _known(limits.line[0, k]),
+            "fitted_high": _known(limits.line[1, k]),
             "standard_error": float(np.sqrt(aggregates.correlation.noise[k])),
             "pairs": int(found.pairs[k]),
         }

@@ -135,16 +135,29 @@ def error_correlation_figure(rows: Sequence[Row], *, title: str, width: float | 
     axes.set(xlim=(min(distances) / 1.3, max(distances) * 1.3), ylim=(min(-0.25, lowest), 1.05))
     decades(axes, max(distances) / min(distances), y=False)
     dress(axes, "distance (km)", "correlation of z (1)")
-    note(figure, "points: pairs of cells, with 2 standard errors, left out if these exceed 1; lines: fitted model")
+    level = percent(known[0]["ci_level"]) if known[0].get("ci_level") else ""
+    limits = f"bars and bands: {level} intervals by a jackknife; " if level else ""
+    note(figure, f"points: pairs of cells; lines: fitted model; {limits}left out if 2 standard errors exceed 1")
     key(figure, [axes])
     return figure
 
 
 def _draw_pairs(axes: Axes, rows: Sequence[Row], name: str, colour: str, marker: str) -> None:
-    distance, found, fitted, error = np.array(
-        [[row[column] for column in ("distance", "correlation", "fitted", "standard_error")] for row in rows]
+    distance, found, fitted = np.array(
+        [[row[column] for column in ("distance", "correlation", "fitted")] for row in rows]
     ).T
     distance = distance / KILOMETRE
-    axes.vlines(distance, found - 2 * error, found + 2 * error, color=colour, alpha=0.5, linewidth=0.8)
+    limits = [
+        _known_limits(row, ends) for ends in (("ci_low", "ci_high"), ("fitted_low", "fitted_high")) for row in rows
+    ]
+    of_points, of_line = np.array(limits).reshape(2, len(rows), 2)
+    axes.vlines(distance, *of_points.T, color=colour, alpha=0.5, linewidth=0.8)
+    axes.fill_between(distance, *of_line.T, color=colour, alpha=0.18, linewidth=0)
     axes.plot(distance, found, color=colour, marker=marker, markersize=3, linestyle="", label=name)
     axes.plot(distance, fitted, color=colour, linewidth=1.4, label=f"fitted, {name}")
+
+
+def _known_limits(row: Row, names: tuple[str, str]) -> tuple[float, float]:
+    """Return limits, NaN where a table of an earlier version has none."""
+    low, high = (row.get(name) for name in names)
+    return (np.nan, np.nan) if low is None or high is None else (low, high)

@@ -14,6 +14,7 @@ from geouq.pages.diagrams import (
     Role,
     Scale,
     axes,
+    banded,
     diagram,
     dots,
     in_percent,
@@ -144,7 +145,7 @@ def _covered(rows: Sequence[Row], model: str) -> list[Point]:
 
 
 def _correlation(rows: Sequence[Row], name: str) -> str:
-    """Return the correlation of z by distance: dots with two standard errors, and the fitted line."""
+    """Return the correlation of z by distance: dots with intervals, and the fitted line with its band."""
     known = [row for row in rows if row["distance"] > 0]
     if not known:
         return ""
@@ -159,14 +160,15 @@ def _correlation(rows: Sequence[Row], name: str) -> str:
         own = [row for row in known if row["same_tile"] == same]
         places = [_with_limits(row) for row in own]
         if own:
-            parts += [upright(places, frame, role), dots(places, frame, role)]
-            parts.append(line([(row["distance"] / KILOMETRE, row["fitted"]) for row in own], frame, role))
+            fitted = [_with_limits(row, "fitted", "fitted_low", "fitted_high") for row in own]
+            parts += [banded(fitted, frame, role), upright(places, frame, role)]
+            parts += [dots(places, frame, role), line(fitted, frame, role)]
     return diagram(parts, frame, f"Correlation of errors of {name} by distance, and the fitted model")
 
 
-def _with_limits(row: Row) -> Point:
-    away = 2 * row["standard_error"]
-    return row["distance"] / KILOMETRE, row["correlation"], row["correlation"] - away, row["correlation"] + away
+def _with_limits(row: Row, value: str = "correlation", low: str = "ci_low", high: str = "ci_high") -> Point:
+    ends = row.get(low), row.get(high)
+    return (row["distance"] / KILOMETRE, row[value], *(() if None in ends else ends))
 
 
 def areas_sheet(content: ReportContent, region: str | None = None) -> Sheet:

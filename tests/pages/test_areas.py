@@ -1,5 +1,7 @@
 """The page says what the means of areas may be off by, and claims no more than the numbers."""
 
+import re
+
 import pytest
 from report_content import HOSTILE, content, row
 
@@ -119,7 +121,11 @@ def test_diagrams_show_every_model_and_both_kinds_of_pairs():
             "same_tile": same,
             "distance": metres,
             "correlation": 0.4,
+            "ci_low": 0.2,
+            "ci_high": 0.6,
             "fitted": 0.38,
+            "fitted_low": 0.3,
+            "fitted_high": 0.46,
             "standard_error": 0.1,
         }
         for same in ("yes", "no")
@@ -131,6 +137,8 @@ def test_diagrams_show_every_model_and_both_kinds_of_pairs():
 
     assert drawn.scales.count('class="dots') == 3
     assert drawn.correlation.count('class="dots') == 2
+    assert drawn.correlation.count('class="band') == 2  # of the lines
+    assert len(re.findall('class="[a-z]+ limits"', drawn.correlation)) == 2
     assert "Coverage of 90 % intervals of means of P95" in drawn.scales
 
 
