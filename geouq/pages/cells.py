@@ -22,8 +22,12 @@ from geouq.maps.lattice import corners_on_lattice
 from geouq.maps.pixel_maps import PIXEL_MAPS
 from geouq.maps.scales import Scale, cell_scale, hexadecimal
 from geouq.metrics import Value, binned, coverage, evaluate_metric, heading_of, metrics_of, unit_of
+from geouq.metrics.classes import HIT
+from geouq.metrics.classes import N as OF_BIN
+from geouq.metrics.classes import P as PROBABILITY
 from geouq.metrics.record import usual_of
 from geouq.summary import Summary, TilePlace
+from geouq.summary.form import Form, FormSums
 
 Floats = NDArray[np.float64]
 Columns = Mapping[str, NDArray[Any]]  # by name
@@ -32,7 +36,11 @@ PIT_BINS = 20
 LARGEST_FILE = 1_400_000  # bytes
 PICTURED = ("mean", "std", "error", "z")  # in pictures of the worst tiles
 SUMS = ("truth", "deviation", "squared_deviation", "error", "squared_error", "variance", "z", "z_square", "crps")
-DIAGRAMS = ("pit_", "n_", "variance_", "squared_error_")  # how the columns begin that are loaded when cells are chosen
+DIAGRAMS = (  # how the columns begin that are loaded when cells are chosen
+    *("pit_", "n_", "variance_", "squared_error_"),
+    *("below_", "at_most_", "class_n_", "class_p_", "class_hit_"),
+)
+MOST_CLASSES, FINE_CLASSES = 8, 3  # with a diagram of cells, and with all ten bins; of more, two bins are joined
 ALWAYS = ("n", "weight", "covered")  # columns that are loaded with the page
 MOST_CELLS = 100_000  # of a variable
 MOST_IN_ALL = 250_000  # of all variables
@@ -220,6 +228,8 @@ class CellSums:
         Numbers that the map shows.
     scales : mapping
         Colours of `PICTURED`, the same as in the maps of pixels.
+    shares : mapping
+        Of forecasts without a variance, what the diagrams are of: `levels` of quantiles, or `classes` and `bins`.
     """
 
     variable: Variable
@@ -227,6 +237,7 @@ class CellSums:
     rows: Mapping[str, int]
     metrics: Sequence[MapMetric] = ()
     scales: Mapping[str, Scale] = field(default_factory=dict)
+    shares: Mapping[str, Any] = field(default_factory=dict)
 
     @classmethod
     def of(
@@ -235,6 +246,7 @@ class CellSums:
         columns: Columns,
         metrics: Sequence[MapMetric] = (),
         scales: Mapping[str, Scale] = MappingProxyType({}),
+        shares: Mapping[str, Any] = MappingProxyType({}),
     ) -> Self:
         """Return the sums of columns.
 
@@ -244,12 +256,14 @@ class CellSums:
             Columns by name, in the order of the blocks: n, weight if pixels have weights, those of `SUMS` (deviation:
             of the truth from its mean in the whole), covered (inside the interval of the usual level), pit_0 to pit_19,
             and n_, variance_ and squared_error_ of each bin.
-            Without a predicted variance: n, weight and the metrics by their names.
+            Without a predicted variance: n, weight, the metrics by their names; below_ and at_most_ (truth below, and
+            at most, the quantile) of each quantile; or class_n_, class_p_ (probability) and class_hit_ (truth) of each
+            class and bin.
         """
         kinds = _by_kind(columns, _opening(metrics))
         rows = {kind: _rows_in_a_file(own) for kind, own in kinds.items()}
         files = {kind: list(_packed(own, rows[kind])) for kind, own in kinds.items()}
-        return cls(variable, files, rows, metrics, scales)
+        return cls(variable, files, rows, metrics, scales, shares)
 
     @property
     def has_diagrams(self) -> bool:
@@ -290,6 +304,11 @@ class CellMaps:
         """Return whether there are diagrams of selected cells."""
         return any(sums.has_diagrams for sums in self.variables)
 
+    @property
+    def of_shares(self) -> bool:
+        """Return whether the diagrams are of shares: the forecasts have no variance."""
+        return any(sums.shares for sums in self.variables)
+
     def files(self) -> Iterator[tuple[str, str]]:
         """Yield names and texts of the scripts that hold them."""
         for number, sums in enumerate(self.variables):
@@ -327,6 +346,7 @@ class CellMaps:
         return {
             "metrics": [metric.as_record() for metric in sums.metrics],
             "pixels": {name: _as_record(scale) for name, scale in sums.scales.items()},
+            **({"shares": dict(sums.shares)} if sums.shares else {}),
         }
 
 
@@ -396,9 +416,43 @@ def _means_of(side: ForecastSample, variable: Variable, layout: Layout) -> CellS
         for value in _shown(replace(side, whole=part)):
             sums = np.where(part.n > 0, value.value * part.moments.weight, 0.0)
             columns[value.name] = np.append(columns.get(value.name, np.empty(0)), sums)
+    columns |= share_columns([part.form for part in parts if part.form is not None])
     kept = {name: _narrow(column) for name, column in columns.items() if np.isfinite(column).all()}
     shown = (value for value in _shown(side) if value.name in kept)
-    return CellSums.of(variable, kept, _map_metrics(shown, side, variable.units))
+    metrics = _map_metrics(shown, side, variable.units)
+    return CellSums.of(variable, kept, metrics, shares=shares_of(side.metric_options.form))
+
+
+def shares_of(form: Form) -> dict[str, Any]:
+    """Return what the diagrams of a form without a variance are of."""
+    if form.quantile_levels:
+        return {"levels": list(form.quantile_levels)}
+    classes = list(form.class_names)[:MOST_CLASSES]
+    return {"classes": classes, "of": len(form.class_names), "bins": form.fields["by_class"][1] // _joined_bins(form)}
+
+
+def _joined_bins(form: Form) -> int:
+    return 1 if len(form.class_names) <= FINE_CLASSES else 2
+
+
+def share_columns(parts: Sequence[FormSums]) -> dict[str, Floats]:
+    """Return the columns of the diagrams of forecasts without a variance, from the sums of blocks."""
+    form = parts[0].form
+    if form.quantile_levels:
+        return {
+            f"{name}_{k}": column
+            for name in ("below", "at_most")
+            for k, column in enumerate(np.concatenate([part.of(name) for part in parts]).T)
+        }
+    by_class = np.concatenate([part.of("by_class")[:, :MOST_CLASSES] for part in parts])
+    blocks, classes, _, columns = by_class.shape
+    joined_bins = by_class.reshape(blocks, classes, -1, _joined_bins(form), columns).sum(3)
+    return {
+        f"class_{name}_{c}_{b}": joined_bins[:, c, b, column]
+        for c in range(classes)
+        for b in range(joined_bins.shape[2])
+        for name, column in (("n", OF_BIN), ("p", PROBABILITY), ("hit", HIT))
+    }
 
 
 def _shown(side: ForecastSample) -> Iterator[Value]:

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from geouq.inference import Bands, pit_half_width
 from geouq.metrics import named
+from geouq.metrics.form_curves import curve_label
 from geouq.metrics.predicted_std import StdDistribution
 from geouq.metrics.record import USUAL_LEVEL
 from geouq.verdict import Place, place_of_row
@@ -83,6 +84,9 @@ class Curves:
 
     def as_record(self) -> dict[str, Any]:
         """Return plain values for scripts, with five digits."""
+        if self.shares:
+            named_curves = ((curve_label(name), points) for name, points in self.shares.items())
+            return {"shares": [[name, [list(map(_short, point)) for point in own]] for name, own in named_curves]}
         return {
             "reliability": [list(map(_short, point)) for point in self.reliability],
             "calibration": [list(map(_short, point)) for point in self.calibration],

@@ -1,5 +1,6 @@
 """HTML pages from templates, and the files next to them; names from configurations and files are escaped."""
 
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, cached_property, partial
@@ -284,6 +285,7 @@ MAP = ("cells.js", "geometry.js", "colours.js", "charts.js", "map.js", "thumbnai
 STATIC: Mapping[str, Sequence[str]] = {
     "report.css": ("report.css",),
     "report.js": ("report.js", "about.js", "scorecard.js", "tables.js", "paper.js", *MAP),
+    "forms.js": ("forms.js",),  # of forecasts without a variance alone
 }  # what pages load, and the files of the package that it is made of
 PICTURE = "quick_looks.png"
 
@@ -292,7 +294,8 @@ def write_static(folder: Path) -> list[Path]:
     """Write styles and scripts into a folder and remove files of earlier versions; return the files written."""
     sources = files("geouq.pages") / "static"
     for name, parts in STATIC.items():
-        text = "".join(_compact((sources / one).read_text("utf-8")) for one in parts)
+        shorter = _compact_style if name.endswith(".css") else _compact
+        text = "".join(shorter((sources / one).read_text("utf-8")) for one in parts)
         with atomic_write(folder / name) as part:
             part.write_text(text + (fill_rules() if name.endswith(".css") else ""), encoding="utf-8")
     for path in {path for path in folder.glob("*.js") if path.name not in STATIC}:
@@ -308,6 +311,15 @@ def _compact(source: str) -> str:
     """
     lines = (line.strip() for line in source.splitlines())
     return "".join(f"{line}\n" for line in lines if line and not _is_comment(line))
+
+
+def _compact_style(source: str) -> str:
+    r"""Return a compact style sheet without the spaces that its syntax does not need.
+
+    >>> _compact_style("a :is(b) { color: red; margin: 0 1px; }")
+    'a :is(b){color:red;margin:0 1px}\n'
+    """
+    return re.sub(r"\s*([{};,])\s+", r"\1", _compact(source)).replace(": ", ":").replace(";}", "}").strip() + "\n"
 
 
 def _is_comment(line: str) -> bool:

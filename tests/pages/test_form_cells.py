@@ -10,12 +10,15 @@ from form_files import CLASSES, QUANTILES, TRUTH, experiment_of, options, write_
 
 import geouq as gq
 from geouq.config import BinScheme
+from geouq.forms.classes import Classes
+from geouq.metrics.classes import HIT
 from geouq.numbers.run_metrics import forecast_samples_of, metric_options_of
-from geouq.pages.cells import cell_maps
+from geouq.pages.cells import cell_maps, share_columns, shares_of
 from geouq.pipeline.run import run
 from geouq.regions import EvaluationUnit
 from geouq.runs.store import SavedSummaries
 from geouq.summary import add_all
+from geouq.summary.form import FormSums
 
 SCHEME = BinScheme(scheme="equal-count", count=10)
 QUIET = "output: {maps: none, figures: none}\n"
@@ -49,7 +52,8 @@ def test_the_means_of_all_cells_of_quantiles_are_those_of_the_whole(folder):
     maps, whole = maps_of(folder, QUANTILES | TRUTH)
     sums = maps.variables[0]
 
-    assert not maps.diagrams
+    assert maps.diagrams
+    assert maps.of_shares
     assert columns_of(sums)["n"].sum() == whole.n
     for name, function in (
         ("crps_quantiles", gq.quantiles.crps_quantiles),
@@ -66,7 +70,8 @@ def test_the_page_is_told_what_the_means_are(folder):
     maps, _ = maps_of(folder, QUANTILES | TRUTH)
     (told,) = (one for one in maps.facts_of(0)["metrics"] if one["id"] == "coverage_80")
     assert (told["name"], told["unit"], told["of"], told["part"]) == ("coverage of 80 %", "1", "coverage", "coverage")
-    assert maps.facts()["variables"][0]["rows"].keys() == {"cells", "sums"}
+    assert maps.facts()["variables"][0]["rows"].keys() == {"cells", "sums", "bins"}
+    assert maps.facts_of(0)["shares"] == {"levels": [0.1, 0.5, 0.9]}
     (cells,) = maps.variables[0].files["cells"]
     assert dict(cells.kinds).keys() == {"n", "coverage_80"}  # the map opens on the coverage
 
@@ -84,3 +89,39 @@ def test_a_log_loss_that_is_infinite_somewhere_is_not_on_the_map(folder):
     shares = {f"share_bias_{name}" for name in ("open", "sparse", "dense")}
     assert {metric.name for metric in sums.metrics} == {"brier", "accuracy", "confidence", "overconfidence", *shares}
     assert mean_of(sums, "brier") == pytest.approx(float(gq.classes.brier(whole)), rel=1e-6)
+
+
+def test_the_cells_of_quantiles_count_the_truth_below_each_quantile(folder):
+    maps, whole = maps_of(folder, QUANTILES | TRUTH)
+    columns = columns_of(maps.variables[0])
+
+    for k, level in enumerate((0.1, 0.5, 0.9)):
+        share = columns[f"at_most_{k}"].sum() / columns["n"].sum()
+        assert share == pytest.approx(float(gq.quantiles.quantile_calibration(whole, level)), rel=1e-6)
+        assert (columns[f"below_{k}"] <= columns[f"at_most_{k}"]).all()
+        assert columns[f"at_most_{k}"].dtype.kind == "u"
+
+
+def test_the_cells_of_classes_have_the_bins_of_each_class(folder):
+    maps, whole = maps_of(folder, CLASSES, "variables: [forest]\n" + QUIET)
+    columns = columns_of(maps.variables[0])
+    _, probability, frequency = gq.classes.reliability(whole)
+
+    assert maps.facts_of(0)["shares"] == {"classes": ["open", "sparse", "dense"], "of": 3, "bins": 10}
+    for c in range(3):
+        n, p, hit = (
+            np.array([columns[f"class_{name}_{c}_{b}"].sum() for b in range(10)]) for name in ("n", "p", "hit")
+        )
+        np.testing.assert_allclose(p / n, probability[c], rtol=1e-5)
+        np.testing.assert_allclose(hit / n, frequency[c], rtol=1e-6)
+
+
+def test_two_bins_of_many_classes_are_joined_and_the_first_eight_classes_are_kept():
+    form = Classes(tuple(range(1, 11)), tuple(f"class {k}" for k in range(10)))
+    sums = FormSums(form, np.random.default_rng(0).random((4, form.width)))
+    columns = share_columns([sums])
+    by_class = sums.of("by_class")
+
+    assert shares_of(form) == {"classes": [f"class {k}" for k in range(8)], "of": 10, "bins": 5}
+    assert len(columns) == 8 * 5 * 3
+    np.testing.assert_allclose(columns["class_hit_7_4"], by_class[:, 7, 8, HIT] + by_class[:, 7, 9, HIT])

@@ -17,7 +17,7 @@ from cell_columns import columns_of
 from colour_differences import ciede2000, lab, least_difference, seen_by_deuteranopes
 from csv_rows import rows_of
 from forecasts import heteroscedastic
-from form_files import CLASSES, experiment_of, options, write_forms
+from form_files import CLASSES, LEVELS, QUANTILES, TRUTH, experiment_of, options, write_forms
 from landscape import NORTH_UP
 from large_report import METRICS, large_content, large_curves
 from PIL import Image
@@ -565,14 +565,19 @@ def test_the_map_can_be_asked_with_keys_alone(opened):
     expect_chosen(page, "^all$")
 
 
-def test_the_map_of_classes_tells_the_numbers_of_a_cell_and_has_no_diagrams(opened, tmp_path, write_raster):
+def test_the_map_of_classes_tells_the_numbers_of_a_cell_and_draws_each_class(opened, tmp_path, write_raster):
     folder = write_forms(tmp_path, write_raster)
-    text = "variables: [forest]\noutput: {maps: none, figures: none}\n"
+    text = "variables: [forest]\nregions: {one: [a1]}\noutput: {maps: none, figures: none}\n"
     geouq.run(experiment_of(folder, CLASSES, text), options(folder / "out"))
     page = opened(folder=folder / "out" / "report")
     with rasterio.open(folder / "classes/a1_p.tif") as p, rasterio.open(folder / "classes/a1.tif") as codes:
         truth = codes.read(1)[:CELL, :CELL].astype(float)
         own = geouq.classes.summarize(p.read()[:, :CELL, :CELL], np.where(truth == 0, np.nan, truth), codes=(3, 7, 9))
+    captions = page.locator("#part figcaption").all_inner_texts()
+    assert captions[0] == "Share of each class: predicted less observed"
+    assert [text.partition(":")[0] for text in captions[1:]] == [
+        f"Reliability of {k}" for k in ("open", "sparse", "dense")
+    ]
 
     page.mouse.click(*locate(page, 0))
     expect_chosen(page, "row 0, column 0")
@@ -581,7 +586,59 @@ def test_the_map_of_classes_tells_the_numbers_of_a_cell_and_has_no_diagrams(open
     assert shown["Brier score"] == pytest.approx(float(geouq.classes.brier(own)), rel=1e-6)
     assert shown["accuracy"] == pytest.approx(float(geouq.classes.accuracy(own)), rel=1e-6)
     assert shown["pixels"] == own.n
-    assert page.locator("#part .chart").count() == 0
+    _, probability, frequency = geouq.classes.reliability(own)
+    for of_class, x, y in zip(diagrams(page)[1:], probability, frequency, strict=True):
+        np.testing.assert_allclose(of_class, np.stack([x, y], axis=1)[np.isfinite(x)], rtol=1e-5)
+    assert page.locator("#part .chart path[class=own]").count() == 3
+    page.locator("#part [data-press=all]").click()
+    expect_chosen(page, "^all$")
+    assert page.locator("#part .chart path.whole").count() == 0  # the whole is what is shown
+
+
+def test_the_map_of_quantiles_draws_the_quantiles_of_the_cells_in_a_box(opened, tmp_path, write_raster):
+    """Shares of the truth at most each quantile, the densities between them, and the coverage."""
+    folder = write_forms(tmp_path, write_raster)
+    text = "regions: {one: [a1]}\noutput: {maps: none, figures: none}\n"
+    geouq.run(experiment_of(folder, QUANTILES | TRUTH, text), options(folder / "out"))
+    page = opened("index.html#variable=height", folder / "out" / "report")
+    (left, top), (right, bottom) = locate(page, 0), locate(page, 5)  # a tile has three rows of four cells
+    page.mouse.move(left - 3, top - 3)
+    page.mouse.down()
+    page.mouse.move(right + 3, bottom + 3, steps=4)
+    page.mouse.up()
+    expect_chosen(page, "4 cells")
+
+    with rasterio.open(folder / "truth/a1.tif") as file:
+        truth = file.read(1)[: 2 * CELL, : 2 * CELL]
+    layers = []
+    for level in LEVELS:
+        with rasterio.open(folder / f"quantiles/a1_{level}.tif") as file:
+            layers.append(file.read(1)[: 2 * CELL, : 2 * CELL])
+    counts = np.isfinite([truth, *layers]).all(axis=0)
+    shares = [np.mean(truth[counts] <= layer[counts]) for layer in layers]
+    calibration, between, covered = diagrams(page)
+
+    assert told(page)["pixels"] == counts.sum()
+    np.testing.assert_allclose(calibration, np.stack([LEVELS, shares], axis=1), rtol=1e-6)
+    widths, gained = np.diff([0, *LEVELS, 1]), np.diff([0, *shares, 1])
+    np.testing.assert_allclose(between, np.stack([[*LEVELS, 1], gained / widths], axis=1), rtol=1e-6)
+    inside = (truth[counts] >= layers[0][counts]) & (truth[counts] <= layers[2][counts])
+    np.testing.assert_allclose(covered, [[0.8, inside.mean()]], rtol=1e-6)
+    assert page.locator("#part .chart path[class=whole]").count() == 2
+    assert page.locator("#part .chart path[class=ideal]").count() == 3
+
+
+@pytest.mark.parametrize("width", [390, 1024, 1440])
+def test_pages_of_classes_and_quantiles_have_no_texts_on_each_other(opened, tmp_path, write_raster, width):
+    folder = write_forms(tmp_path, write_raster)
+    quiet = "regions: {one: [a1]}\noutput: {maps: none, figures: none}\n"
+    for name, data, text in (("classes", CLASSES, "variables: [forest]\n"), ("quantiles", QUANTILES | TRUTH, "")):
+        geouq.run(experiment_of(folder, data, text + quiet), options(folder / name))
+        for address in ("index.html#cell=0", "one.html"):
+            page = opened(address, folder / name / "report")
+            page.set_viewport_size({"width": width, "height": 900})
+            assert page.locator("#part .chart svg").count() >= 3
+            assert page.evaluate(OVERLAPS) == []
 
 
 def test_a_region_has_the_map_of_its_own_tiles(opened, run):

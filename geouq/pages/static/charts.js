@@ -31,17 +31,18 @@ geouq.charts = (() => {
     const far = Math.abs(tick), [size, letter] = far >= 1e9 || far < 1e4 ? [1, ""] : far < 1e6 ? [1e3, "k"] : [1e6, "M"];
     return geouq.people(tick / size).replace(/\.?0+(?=\s×)/, "").replaceAll("\u00a0", "") + letter;
   }
+  const labelsOf = axis => axis.names ?? axis.ticks.map(brief);
   /** An empty diagram: where points lie, and a picture with axes. */
   function frame(x, y, labels) {
-    const clip = value => Math.min(1, Math.max(0, value)), left = Math.max(LEFT, ...y.ticks.map(tick => 6 + brief(tick).length * DIGIT)), wide = WIDTH - left - RIGHT, high = HEIGHT - TOP - BOTTOM;
+    const clip = value => Math.min(1, Math.max(0, value)), left = Math.max(LEFT, ...labelsOf(y).map(text => 6 + text.length * DIGIT)), wide = WIDTH - left - RIGHT, high = HEIGHT - TOP - BOTTOM;
     const across = value => (left + wide * clip(x.share(value))).toFixed(1), up = value => (TOP + high * (1 - clip(y.share(value)))).toFixed(1);
     const svg = make("svg", {viewBox: `0 0 ${WIDTH} ${HEIGHT}`, "aria-hidden": true});
     for (const tick of x.ticks) {
       const text = brief(tick), isCut = Number(across(tick)) + text.length * DIGIT / 2 > WIDTH; // it would lie beyond the picture
       svg.append(make("path", {class: "grid", d: `M${across(tick)} ${TOP}V${TOP + high}`}), make("text", {x: isCut ? WIDTH : across(tick), y: TOP + high + 14, "text-anchor": isCut ? "end" : "middle"}, text));
     }
-    for (const tick of y.ticks) {
-      svg.append(make("path", {class: "grid", d: `M${left} ${up(tick)}H${left + wide}`}), make("text", {x: left - 4, y: Number(up(tick)) + 4, "text-anchor": "end"}, brief(tick)));
+    for (const [k, tick] of y.ticks.entries()) {
+      svg.append(make("path", {class: "grid", d: `M${left} ${up(tick)}H${left + wide}`}), make("text", {x: left - 4, y: Number(up(tick)) + 4, "text-anchor": "end"}, labelsOf(y)[k]));
     }
     svg.append(make("rect", {class: "frame", x: left, y: TOP, width: wide, height: high}));
     svg.append(make("text", {x: left + wide / 2, y: HEIGHT - 5, "text-anchor": "middle"}, labels[0]));
@@ -106,5 +107,5 @@ geouq.charts = (() => {
     const drawn = [reliability(own.reliability, other.reliability, units), calibration(own.calibration, other.calibration), pit(own.pit, other.pit, own.halfWidth, other.halfWidth)];
     drawn.forEach((svg, k) => places[k].replaceChildren(svg ?? "no pixels"));
   }
-  return {draw, ratioTicks};
+  return {draw, frame, line, linear, make, ratioTicks};
 })();

@@ -306,20 +306,23 @@ geouq.map = (async () => {
       await Promise.all(["sums", "bins"].map(kind => need(kind)));
       if (one !== part || of !== variable) return; // something else was chosen in the meantime
       total = cells.total(data.columns, one.blocks);
-      own = variable.rows.bins ? cells.curves(total) : null;
+      own = !variable.rows.bins ? null : variable.shares ? geouq.forms.curves(total, variable) : cells.curves(total);
     }
     if (one !== part || of !== variable) return;
     panel.querySelector(".chosen").textContent = titleOf();
     panel.querySelector("[data-press=all]").hidden = isHome;
     panel.querySelector(".of").textContent = chooseVariable.selectedOptions[0].text;
-    const cellsOf = one.blocks ? "These cells in the bins of the whole; they have no bands and no intervals." : `Bins: ${layout.bins} of ${one.region === 0 ? "the whole" : "this region"}. A dash: no number, or no interval.`;
+    const cellsOf = one.blocks ? `These cells${variable.shares ? "" : " in the bins of the whole; they"} have no bands and no intervals.` : variable.shares ? "A dash: no number, or no interval." : `Bins: ${layout.bins} of ${one.region === 0 ? "the whole" : "this region"}. A dash: no number, or no interval.`;
     panel.querySelector(".bins").textContent = variable.rows.bins ? cellsOf : "";
     const places = [...panel.querySelectorAll(".chart")];
-    if (places.length && own) charts.draw(places, own, whole, variable.units);
-    tell(CHOSEN, metrics.map(({id, at}) => total ? [at(total)] : own.numbers[id]), total !== null);
-    const {numbers} = whole ?? await diagramsOf(0);
-    tell(WHOLE, metrics.map(({id}) => numbers[id]));
-    if (own) spell(own);
+    const ofChosen = metrics.map(({id, at}) => total ? [at(total)] : own.numbers[id]), {numbers} = whole ?? await diagramsOf(0), ofWhole = metrics.map(({id}) => numbers[id]);
+    tell(CHOSEN, ofChosen, total !== null);
+    tell(WHOLE, ofWhole);
+    if (own && variable.shares) geouq.forms.draw(panel, own, whole, variable, {metrics, numbers: ofChosen, numbersOfWhole: whole && ofWhole});
+    else if (own) {
+      charts.draw(places, own, whole, variable.units);
+      spell(own);
+    }
     panel.parentElement.classList.toggle("of-cells", Boolean(one.blocks));
     panel.dataset.shown = titleOf();
   }
