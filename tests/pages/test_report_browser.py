@@ -624,7 +624,7 @@ def test_the_map_of_quantiles_draws_the_quantiles_of_the_cells_in_a_box(opened, 
     np.testing.assert_allclose(between, np.stack([[*LEVELS, 1], gained / widths], axis=1), rtol=1e-6)
     inside = (truth[counts] >= layers[0][counts]) & (truth[counts] <= layers[2][counts])
     np.testing.assert_allclose(covered, [[0.8, inside.mean()]], rtol=1e-6)
-    assert page.locator("#part .chart path[class=whole]").count() == 2
+    assert page.locator("#part .chart path[class=whole]").count() == 3
     assert page.locator("#part .chart path[class=ideal]").count() == 3
 
 
