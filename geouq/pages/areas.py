@@ -23,7 +23,7 @@ from geouq.pages.diagrams import (
     upright,
 )
 from geouq.pages.numbers import CERTAIN, difference_cell, why_dashes
-from geouq.pages.sheet import DASH, Cell, Column, Sheet
+from geouq.pages.sheet import DASH, Cell, Column, Sheet, limits_of
 
 Row = Mapping[str, Any]
 
@@ -281,7 +281,7 @@ def _total(row: Row) -> list[Cell]:
 
 def _with_interval(value: float | None, low: float | None, high: float | None) -> Cell:
     under = DASH if low is None or high is None else true_minus(f"{for_people(low)}\u00a0to\u00a0{for_people(high)}")
-    return _number(value)._replace(under=under)
+    return _number(value)._replace(under=under, limits=limits_of(low, high))
 
 
 def _number(value: float | None) -> Cell:

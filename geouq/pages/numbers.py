@@ -11,7 +11,7 @@ from geouq.metrics.record import OF_VARIANCE
 from geouq.pages.content import ReportContent
 from geouq.pages.headline import effect_words, severity
 from geouq.pages.marks import MARKS
-from geouq.pages.sheet import DASH, Cell, Column, Sheet
+from geouq.pages.sheet import DASH, Cell, Column, Sheet, limits_of
 from geouq.verdict import Place, Verdict, place_of, place_of_row, verdict_of
 
 Row = Mapping[str, Any]
@@ -232,7 +232,7 @@ def _number_cell(row: Row | None, verdict: Verdict | None, *, is_noted: bool) ->
         cell = Cell(true_minus(for_people(row["value"])), DASH if is_noted and row.get("ci_method") else "")
     else:
         cell = Cell(*_value_and_limits(row["value"], row), interval_says(row) if _is_supported(row, verdict) else "")
-    return _with_digits(cell, row["value"])
+    return _with_digits(cell, row["value"])._replace(limits=limits_of(row.get("ci_low"), row.get("ci_high")))
 
 
 def _with_digits(cell: Cell, value: float | None) -> Cell:
@@ -348,7 +348,7 @@ def _difference(row: Row, says: str = "") -> Cell:
         cell = Cell(_text(row["difference"]), DASH if row.get("ci_method") else "", says)
     else:
         cell = Cell(*_value_and_limits(row["difference"], row), says)
-    return _with_digits(cell, row["difference"])
+    return _with_digits(cell, row["difference"])._replace(limits=limits_of(row.get("ci_low"), row.get("ci_high")))
 
 
 def _value_and_limits(value: float, row: Row) -> tuple[str, str]:

@@ -22,7 +22,8 @@ class Cell(NamedTuple):
     """A cell of a table.
 
     under : small text below. says : finding, shown as a colour and a mark. link : address. number : all digits, as in
-    the CSV tables, if the text has fewer. about : what the number of a row means.
+    the CSV tables, if the text has fewer. about : what the number of a row means. limits : both ends of the interval
+    for programs, with a space between them.
     """
 
     text: str
@@ -31,6 +32,7 @@ class Cell(NamedTuple):
     link: str = ""
     number: str = ""
     about: str = ""
+    limits: str = ""
 
 
 class Column(NamedTuple):
@@ -110,6 +112,15 @@ def aligned(columns: Sequence[Column], rows: Sequence[Sequence[Cell]]) -> list[l
         [cell._replace(text=texts[k][number]) if k in texts else cell for k, cell in enumerate(row)]
         for number, row in enumerate(rows)
     ]
+
+
+def limits_of(low: float | None, high: float | None) -> str:
+    """Return both ends of an interval for a cell; empty if there is none.
+
+    >>> limits_of(0.25, 1 / 3), limits_of(None, None)
+    ('0.25 0.333333', '')
+    """
+    return "" if low is None or high is None else f"{low:.6g} {high:.6g}"
 
 
 def padded(texts: Sequence[str]) -> list[str]:

@@ -1,5 +1,6 @@
 """Pages in a real browser: they load from disk alone, can be asked with mouse and keyboard, and names stay text."""
 
+import csv
 import importlib.util
 import io
 import re
@@ -1722,11 +1723,11 @@ def test_a_table_is_filtered_downloaded_and_keeps_its_sorting_in_the_address(ope
     with page.expect_download() as started:
         sheet.locator(".download").click()
     lines = started.value.path().read_text(encoding="utf-8").splitlines()
-    assert lines[0].startswith("variable,region,verdict,pixels,bias")
+    assert lines[0].startswith("variable,region,verdict,pixels,bias,bias_low,bias_high,RMSE,RMSE_low,RMSE_high")
     assert len(lines) == 2
     name, shown = lines[1].split(",")[1], sheet.locator("tbody tr:visible td").nth(3).inner_text()
     (value,) = (row["value"] for row in given.metrics if (row["name"], row["metric"]) == (name, "bias"))
-    assert lines[1].split(",")[4] == repr(value)
+    assert lines[1].split(",")[4:7] == [repr(value), "1.25", "2.5"]
     assert repr(value) not in shown  # which has the digits that the interval leaves
 
     heading = sheet.locator("th", has_text="RMSE")
@@ -1735,6 +1736,46 @@ def test_a_table_is_filtered_downloaded_and_keeps_its_sorting_in_the_address(ope
     address = page.url.rpartition("/")[2]
     again = opened(address, tmp_path)
     assert again.locator("#numbers th", has_text="RMSE").get_attribute("aria-sort") == "descending"
+
+
+@pytest.mark.parametrize("regions", [3, 80])
+def test_a_downloaded_table_has_the_ends_of_intervals_where_there_are_some(opened, tmp_path, regions):
+    """Of tables on the page, and of long ones, which come from files."""
+    given = large_content(tiles=regions, regions=regions)
+    without, none = next(iter(given.regions)), {"ci_low": None, "ci_high": None}
+    metrics = [
+        one | (none if one["name"] == without or one["metric"] == "rmse" else {"ci_low": 1 / 3})
+        for one in given.metrics
+    ]
+    write_report(replace(given, metrics=metrics), tmp_path)
+    page = opened("index.html", tmp_path)
+    sheet = page.locator("#numbers .sheet")
+    sheet.locator("tbody tr").first.wait_for()
+    with page.expect_download() as started:
+        sheet.locator(".download").click()
+    rows = list(csv.DictReader(io.StringIO(started.value.path().read_text(encoding="utf-8"))))
+
+    assert len(rows) == regions + 1
+    assert {"bias_low", "bias_high"} <= set(rows[0])
+    assert not {"pixels_low", "RMSE_low"} & set(rows[0])  # of which no row has an interval
+    assert {(row["bias_low"], row["bias_high"]) for row in rows if row["region"] == without} == {("", "")}
+    assert {(row["bias_low"], row["bias_high"]) for row in rows if row["region"] != without} == {("0.333333", "2.5")}
+    assert all(float(row["bias"]) > 0 for row in rows)
+
+
+def test_without_javascript_no_heading_looks_as_if_it_sorted(browser, opened, run):
+    sign = "one => [getComputedStyle(one, '::after').content, getComputedStyle(one).cursor]"
+    context = context_of(browser, java_script_enabled=False)
+    page = context.new_page()
+    page.goto((run / "report" / "index.html").as_uri())
+    headings = page.locator(".card thead button, .sheet thead button")
+    found = headings.evaluate_all(f"all => all.map({sign})")
+    context.close()
+
+    assert len(found) > 10
+    assert {content for content, _ in found} == {"none"}
+    assert {cursor for _, cursor in found} <= {"auto", "help"}
+    assert opened().locator(".card thead button").first.evaluate(sign)[0] == '"↕"'
 
 
 def test_a_table_sorts_numbers_with_powers_of_ten_by_size(opened, tmp_path):

@@ -49,8 +49,8 @@ def test_the_page_shows_the_verdict_of_each_region_with_the_size_of_the_effect(t
     text = written(tmp_path, 0.001)
 
     assert "2.25\u00a0to\u00a02.75" in text
-    assert "1.50 ▲" in text
-    assert "1.5 †" in text
+    assert re.search(r"1\.50\s+▲", text)
+    assert re.search(r"1\.5\s+†", text)
     assert "over-confident" in text
     assert "errors scatter 1.50 (1.30 to 1.90) times as much as predicted" in text
     assert text.count("no interval (fewer than 8 cells)") == 1
@@ -72,7 +72,7 @@ def test_a_difference_between_models_that_is_significant_is_marked(tmp_path):
     page = index.read_text(encoding="utf-8")
 
     assert "ens minus base" in page
-    assert re.search(r'class="[^"]*better[^"]*" data-number="-0.25">−0.25', page)  # noqa: RUF001  the minus of numbers
+    assert re.search(r'class="[^"]*better[^"]*" data-number="-0.25" data-limits="-0.5 -0.125">−0.25', page)  # noqa: RUF001  the minus of numbers
 
 
 def test_rows_of_a_long_table_come_from_files_and_not_with_the_page(tmp_path):

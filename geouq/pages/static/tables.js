@@ -31,13 +31,14 @@
   const first = cell => cell.firstChild?.textContent.trim() ?? "";
   /** The number of a cell with all digits, by which rows are sorted too, or its text. */
   const whole = cell => cell.dataset.number ?? first(cell);
-  /** Offer the rows that are shown as a file. */
+  /** Offer the rows that are shown as a file; rows : a list of pairs of a number or text, and the ends of its interval, which have columns of their own. */
   function download(sheet, rows) {
     const button = element("button", {type: "button", className: "download"}, "Download CSV");
     const quoted = text => /[",\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
     button.addEventListener("click", () => {
-      const heads = [...sheet.querySelectorAll("thead button")].map(one => one.textContent);
-      const lines = [heads, ...rows()].map(line => line.map(text => quoted(text === "\u2013" ? "" : plain(text))).join(","));
+      const found = rows(), heads = [...sheet.querySelectorAll("thead button")].map(one => one.textContent), wide = heads.map((_, k) => found.some(line => line[k][1]));
+      const texts = found.map(line => line.flatMap(([text, limits], k) => wide[k] ? [text, ...(limits ?? " ").split(" ")] : [text]));
+      const lines = [heads.flatMap((head, k) => wide[k] ? [head, `${head}_low`, `${head}_high`] : [head]), ...texts].map(line => line.map(text => quoted(text === "\u2013" ? "" : plain(text))).join(","));
       const link = element("a", {href: URL.createObjectURL(new Blob([lines.join("\n") + "\n"], {type: "text/csv"})), download: `${sheet.dataset.name}.csv`});
       link.click();
       setTimeout(() => URL.revokeObjectURL(link.href), 1000);
@@ -60,7 +61,7 @@
       });
       controls.append(element("label", {}, "rows with ", search));
     }
-    controls.append(download(sheet, () => [...body.rows].filter(row => !row.hidden).map(row => [...row.cells].map(whole))));
+    controls.append(download(sheet, () => [...body.rows].filter(row => !row.hidden).map(row => [...row.cells].map(cell => [whole(cell), cell.dataset.limits]))));
     for (const button of sheet.querySelectorAll("th button")) button.addEventListener("click", () => {
       const heading = button.closest("th"), by = turn(heading), column = heading.cellIndex;
       body.append(...(by ? [...rows].sort((a, b) => by(whole(a.cells[column]), whole(b.cells[column]))) : rows));
@@ -100,7 +101,7 @@
       keep(sheet, heading);
       again();
     });
-    sheet.querySelector(".controls").append(download(sheet, () => shown.map(row => row.map(exact))));
+    sheet.querySelector(".controls").append(download(sheet, () => shown.map(row => row.map(cell => [exact(cell), [cell].flat()[6]]))));
     select.parentElement.hidden = index.groups.length < 2;
     select.addEventListener("change", open);
     search.addEventListener("input", again);
