@@ -7,6 +7,13 @@ from geouq.pages import ReportContent
 from geouq.verdict import verdicts_of
 
 HOSTILE = "<img src=x onerror=alert(1)>"
+AREA = {
+    "variable": "P95", "model": "",
+    "level": "all", "name": "all", "threshold": None, "units": "Mg/ha", "mean": 200.0, "ci_low": None, "ci_high": None,
+    "ci_level": None, "ci_method": "errors are correlated over too much of the map: fewer than 5 degrees of freedom",
+    "std": 16.9, "std_independent": 0.08, "std_fitted": 12.0, "std_full": 64.0, "freedom": 4.8, "n": 10,
+    "n_independent": 34.1, "mean_error": -11.8, "area": 1e12, "total": 1.94e10, "total_units": "Mg",
+}  # fmt: skip
 
 
 def row(level, name, variable, metric, value, bins=""):

@@ -3,7 +3,7 @@
 import re
 
 import pytest
-from report_content import HOSTILE, content, row
+from report_content import AREA, HOSTILE, content, row
 
 from geouq.pages import write_report
 from geouq.pages.areas import area_diagrams, area_sentences, areas_sheet, models_of_areas_sheet
@@ -24,12 +24,6 @@ CORRELATED = [
     scale("coverage_full_90", 0.9, 0.8, 0.95),
     scale("coverage_calibrated_90", 0.9, 0.82, 0.94),
 ]
-AREA = VARIABLE | {
-    "level": "all", "name": "all", "threshold": None, "units": "Mg/ha", "mean": 200.0, "ci_low": None, "ci_high": None,
-    "ci_level": None, "ci_method": "errors are correlated over too much of the map: fewer than 5 degrees of freedom",
-    "std": 16.9, "std_independent": 0.08, "std_fitted": 12.0, "std_full": 64.0, "freedom": 4.8, "n": 10,
-    "n_independent": 34.1, "mean_error": -11.8, "area": 1e12, "total": 1.94e10, "total_units": "Mg",
-}  # fmt: skip
 
 
 def test_correlated_errors_are_named_with_their_factor_and_the_remedy():

@@ -23,7 +23,7 @@ from landscape import NORTH_UP
 from large_report import METRICS, large_content, large_curves
 from PIL import Image
 from rasterio.windows import Window
-from report_content import HOSTILE, content, p_row, row
+from report_content import AREA, HOSTILE, content, p_row, row
 
 import geouq
 from geouq.config import BinScheme
@@ -1126,6 +1126,49 @@ def test_reports_of_medium_size_print_on_at_most_four_pages_with_all_sections_op
         assert 1 <= printed_pages(page) <= 4
 
 
+def test_a_report_of_300_regions_prints_on_at_most_four_pages_with_all_sections_open(opened, tmp_path):
+    """With means of areas, differences of models, gates that fail, failures and warnings."""
+    given = report_of_many_tables(tmp_path, regions=300, variables=5)
+    areas = [
+        AREA | {"variable": one.name, "level": level, "name": name}
+        for one in given.variables
+        for level, name in [("all", "all"), *(("region", region) for region in given.regions)]
+    ]
+    compared = [
+        one | {"model": "b", "against": "a", "difference": 0.25, "better": "b", "significant": "yes"}
+        for one in given.metrics_without_tiles
+    ]
+    gate = {"metric": "zms", "variable": "variable 0", "model": "", "areas": "", "min": None, "max": 1.0, "value": 1.5}
+    gates = [gate | {"region": region, "on": "estimate", "passed": False} for region in given.regions]
+    failures = [
+        {"tile": f"t{k}", "stage": "sweep", "error": "E", "message": "m", "item": "", "where": ""} for k in range(80)
+    ]
+    more = {"areas": areas, "comparison": compared, "gates": gates, "failures": failures}
+    write_report(replace(given, **more, input_warnings=sentences(12, "warning")), tmp_path)
+    page = opened("index.html", tmp_path)
+    page.locator("details").evaluate_all("all => all.forEach(details => { details.open = true; })")
+    for name in ("regions", "areas", "models", "gates", "failures"):  # also those that nobody looks at
+        page.locator(f".sheet[data-name={name}] tbody tr").first.wait_for()
+
+    assert 2 <= printed_pages(page) <= 4
+
+
+def test_paper_without_javascript_has_the_first_rows_of_each_table_and_says_so(browser, tmp_path):
+    write_report(large_content(tiles=12, regions=30), tmp_path)
+    context = context_of(browser, java_script_enabled=False)
+    page = context.new_page()
+    page.goto((tmp_path / "index.html").as_uri())
+    page.emulate_media(media="print")
+
+    assert page.locator(".card tbody tr:visible").count() == 20
+    assert page.locator("#card .paper").inner_text() == "20 of 31 rows are printed; all numbers: tables/metrics.csv"
+    assert page.locator("#card .paper").is_visible()
+    page.emulate_media(media="screen")
+    assert page.locator(".card tbody tr:visible").count() == 31
+    assert not page.locator("#card .paper").is_visible()
+    context.close()
+
+
 def test_paper_has_the_first_rows_of_a_long_table_and_names_the_file_of_all(opened, tmp_path):
     from playwright.sync_api import expect
 
@@ -1138,10 +1181,11 @@ def test_paper_has_the_first_rows_of_a_long_table_and_names_the_file_of_all(open
 
     printed = page.locator(".paper:not(.screen .paper)")
     sentences = {one.evaluate("one => one.closest('[id]').id"): one.inner_text() for one in printed.all()}
-    assert sentences["numbers"] == "15 of 42 rows are printed; all numbers: tables/metrics.csv"
+    assert sentences["numbers"] == "10 of 42 rows are printed; all numbers: tables/metrics.csv"
     assert sentences["shift"] == f"2 of {len(made.shift)} rows are printed; all numbers: tables/shift.csv"
-    assert sentences["card"] == sentences["problems"] == ""
-    assert page.locator("#numbers tbody tr:visible").count() == 15
+    assert sentences["card"] == "20 of 21 rows are printed; all numbers: tables/metrics.csv"
+    assert sentences["problems"] == ""
+    assert page.locator("#numbers tbody tr:visible").count() == 10
     assert page.locator("#shift tbody tr:visible").count() == 2
 
 

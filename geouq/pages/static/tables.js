@@ -1,7 +1,7 @@
 // Tables that are sorted by a click on a heading; long ones are loaded group by group, and shown some rows at a time.
 "use strict";
 {
-  const AT_ONCE = 100, FEW = 8;
+  const AT_ONCE = 100, FEW = 8, LATER = 1000; // milliseconds until a table that nobody looks at is loaded
   const {element, emptiness, plain} = geouq;
   const number = text => text === "\u2013" || text === "" ? -Infinity : Number(plain(text));
   const compare = (a, b) => isNaN(number(a)) || isNaN(number(b)) ? a.localeCompare(b, undefined, {numeric: true}) : number(a) - number(b);
@@ -109,6 +109,7 @@
     const observer = new IntersectionObserver(entries => { if (entries.some(entry => entry.isIntersecting)) begin(); }, {rootMargin: "400px"});
     const begin = () => { observer.disconnect(); section?.removeEventListener("toggle", begin); open(); }, section = sheet.closest("details");
     section?.addEventListener("toggle", begin); // also where it is printed without being looked at
+    if (section?.open) setTimeout(begin, LATER);
     observer.observe(sheet);
   }
   for (const sheet of document.querySelectorAll(".sheet")) ("sheet" in sheet.dataset ? long : short)(sheet);
