@@ -25,7 +25,7 @@ from geouq.figures.style import (
     percent,
     tiling,
 )
-from geouq.metrics.aggregate_names import coverage_name, zms_name
+from geouq.metrics.aggregate_names import MOST_UNCERTAIN, coverage_name, zms_name
 
 Floats = NDArray[np.float64]
 Row = Mapping[str, Any]
@@ -33,7 +33,6 @@ Row = Mapping[str, Any]
 LEVEL = 0.9  # of the intervals whose coverage is shown
 COLOURS = {"independent": DATA, "fitted": PALETTE[3], "full": VERMILION, "calibrated": GREEN}
 KILOMETRE = 1000.0
-MOST_UNCERTAIN = 0.5  # standard error of a correlation, above which it is not shown
 
 
 def scales_figure(rows: Sequence[Row], *, title: str, width: float | None = None) -> Figure | None:
@@ -137,7 +136,10 @@ def error_correlation_figure(rows: Sequence[Row], *, title: str, width: float | 
     dress(axes, "distance (km)", "correlation of z (1)")
     level = percent(known[0]["ci_level"]) if known[0].get("ci_level") else ""
     limits = f"bars and bands: {level} intervals by a jackknife; " if level else ""
-    note(figure, f"points: pairs of cells; lines: fitted model; {limits}left out if 2 standard errors exceed 1")
+    note(
+        figure,
+        f"points: pairs of cells; lines: fitted model; {limits}left out if the standard error exceeds {MOST_UNCERTAIN:g}",
+    )
     key(figure, [axes])
     return figure
 

@@ -10,6 +10,7 @@ MEMBER_ERRORS = "member_errors"  # which sums of a form
 SPREAD_SKILL = f"{PREFIX}spread_skill"  # of members without variances
 RMSE = f"{PREFIX}rmse"  # of means
 FACTOR = f"{PREFIX}factor"  # by which the std of means with the fitted correlation is to be multiplied
+MOST_UNCERTAIN = 0.5  # standard error of a correlation of errors, above which diagrams do not show it
 
 
 def zms_name(model: str) -> str:

@@ -6,7 +6,7 @@ from typing import Any
 
 from geouq.config import Variable
 from geouq.core.wording import for_people, true_minus
-from geouq.metrics.aggregate_names import RMSE, SPREAD_SKILL
+from geouq.metrics.aggregate_names import MOST_UNCERTAIN, RMSE, SPREAD_SKILL
 from geouq.pages.content import ReportContent
 from geouq.pages.diagrams import (
     Frame,
@@ -146,7 +146,7 @@ def _covered(rows: Sequence[Row], model: str) -> list[Point]:
 
 def _correlation(rows: Sequence[Row], name: str) -> str:
     """Return the correlation of z by distance: dots with intervals, and the fitted line with its band."""
-    known = [row for row in rows if row["distance"] > 0]
+    known = [row for row in rows if row["distance"] > 0 and row["standard_error"] <= MOST_UNCERTAIN]
     if not known:
         return ""
     distances = [row["distance"] / KILOMETRE for row in known]
@@ -161,7 +161,7 @@ def _correlation(rows: Sequence[Row], name: str) -> str:
         places = [_with_limits(row) for row in own]
         if own:
             fitted = [_with_limits(row, "fitted", "fitted_low", "fitted_high") for row in own]
-            parts += [banded(fitted, frame, role), upright(places, frame, role)]
+            parts += [banded(fitted, frame, role), upright(places, frame, role, is_capped=False)]
             parts += [dots(places, frame, role), line(fitted, frame, role)]
     return diagram(parts, frame, f"Correlation of errors of {name} by distance, and the fitted model")
 

@@ -86,8 +86,8 @@ class Frame:
 def diagram(parts: Iterable[str], frame: Frame, label: str) -> str:
     """Return a diagram as SVG, with a description for those who cannot see it."""
     return (
-        f'<svg class="multiple" viewBox="0 0 {WIDTH:g} {frame.height:g}" width="{WIDTH:g}" height="{frame.height:g}" '
-        f'role="img" aria-label="{escape(label)}">{"".join(parts)}</svg>'
+        f'<svg class="multiple" viewBox="0 0 {WIDTH:g} {frame.height:g}" role="img" '
+        f'aria-label="{escape(label)}">{"".join(parts)}</svg>'
     )
 
 
@@ -146,10 +146,15 @@ def _filled(points: Sequence[Point], frame: Frame, role: Role) -> str:
     return f'<path class="band {role}" d="{_path(upper + lower)}z"/>'
 
 
-def upright(points: Sequence[Point], frame: Frame, role: Role) -> str:
-    """Return an error bar, with caps, from the lower to the upper limit of each point that has limits; else empty."""
+def upright(points: Sequence[Point], frame: Frame, role: Role, *, is_capped: bool = True) -> str:
+    """Return an error bar from the lower to the upper limit of each point that has limits; else empty."""
     ends = [(float(frame.x(point[0])), frame.y(point[2]), frame.y(point[3])) for point in points if len(point) > 2]
-    bars = [f"M{x - CAP:g} {low}h{2 * CAP:g}m-{CAP:g} 0V{high}m-{CAP:g} 0h{2 * CAP:g}" for x, low, high in ends]
+    bars = [
+        f"M{x - CAP:g} {low}h{2 * CAP:g}m-{CAP:g} 0V{high}m-{CAP:g} 0h{2 * CAP:g}"
+        if is_capped
+        else f"M{x:g} {low}V{high}"
+        for x, low, high in ends
+    ]
     return f'<path class="{role} limits" d="{"".join(bars)}"/>' if bars else ""
 
 

@@ -131,6 +131,7 @@ def test_diagrams_show_every_model_and_both_kinds_of_pairs():
 
     assert drawn.scales.count('class="dots') == 3
     assert drawn.correlation.count('class="dots') == 2
+    assert area_diagrams(content(error_correlogram=[one | {"standard_error": 0.6} for one in pairs]), 12) == []
     assert drawn.correlation.count('class="band') == 2  # of the lines
     assert len(re.findall('class="[a-z]+ limits"', drawn.correlation)) == 2
     assert "Coverage of 90 % intervals of means of P95" in drawn.scales

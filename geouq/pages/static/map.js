@@ -339,7 +339,7 @@ geouq.map = (async () => {
       const cell = values.rows[k].cells[column], {value, under} = lines[k];
       cell.dataset.value = value ?? "";
       cell.replaceChildren(text);
-      if (under) cell.append(" ", element("small", {}, under));
+      if (under || column !== POINTED) cell.append(" ", element("small", {}, under)); // empty ones keep numbers below their heading
     });
   }
   function point(block) {
