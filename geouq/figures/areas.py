@@ -136,10 +136,8 @@ def error_correlation_figure(rows: Sequence[Row], *, title: str, width: float | 
     dress(axes, "distance (km)", "correlation of z (1)")
     level = percent(known[0]["ci_level"]) if known[0].get("ci_level") else ""
     limits = f"bars and bands: {level} intervals by a jackknife; " if level else ""
-    note(
-        figure,
-        f"points: pairs of cells; lines: fitted model; {limits}left out if the standard error exceeds {MOST_UNCERTAIN:g}",
-    )
+    left_out = f"left out if the standard error exceeds {MOST_UNCERTAIN:g}"
+    note(figure, f"points: pairs of cells; lines: fitted model; {limits}{left_out}")
     key(figure, [axes])
     return figure
 

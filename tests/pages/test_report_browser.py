@@ -1973,6 +1973,8 @@ def test_decimal_points_of_each_column_stand_below_each_other(opened):
 @pytest.mark.parametrize("width", [390, 1024, 1440])
 def test_decimal_points_of_the_scorecard_stand_below_each_other_whatever_the_signs(opened, tmp_path, width):
     """Also in rows that come from files."""
+    from playwright.sync_api import expect
+
     given = large_content(tiles=150, regions=150, variables=2)
     sizes = [(1.5, 1.2, 1.9), (0.9712, 0.9705, 0.9719), (12.0, 2.0, 80.0), (1.02, 0.9, 1.15), (3.0, None, None)]
     rows, tests = [], []
@@ -1986,7 +1988,7 @@ def test_decimal_points_of_the_scorecard_stand_below_each_other_whatever_the_sig
     page = opened("index.html", tmp_path)
     page.set_viewport_size({"width": width, "height": 900})
     page.locator(".card .more button").click()
-    page.wait_for_function("document.querySelectorAll('.card tbody tr').length > 130")
+    expect(page.locator(".card tbody tr")).to_have_count(151)
 
     for tab in ("spread", "bias"):
         page.locator(f"label[for=tab-{tab}]").click()
