@@ -1,5 +1,7 @@
 """Cells of simulated maps, and dense sums over all pairs of their pixels."""
 
+from dataclasses import replace
+
 import numpy as np
 from affine import Affine
 from rasterio.crs import CRS
@@ -39,13 +41,29 @@ def cells_of(z, std, weight=None, tiles=(1, 1)):
         sums(-a * z * std),
         sums(a * std),
         sums(a**2 * std**2),
+        sums(a**2),
+        np.zeros_like(n),
         sums(a * z),
         sums(a**2 * z**2),
+        sums(a),
         sums(a**2),
+        np.zeros_like(n),
     )
     chosen = cells.n > 0
     order = np.lexsort((cells.column, cells.row, cells.tile))
     return cells.some(order[chosen[order]])
+
+
+def measured(rng, z, std, noise, tiles=(1, 1)):
+    """Cells of a map whose truth has an error with the std `noise`, which is known, and the pixels' errors as seen."""
+    own, more = np.broadcast_to(std, z.shape) ** 2, np.broadcast_to(noise, z.shape) ** 2
+    error = noise * rng.standard_normal(z.shape) - z * std
+    share, seen = own / (own + more), -error * np.sqrt(own) / (own + more)
+    names = {"error": error, "noise": more, "z": seen, "z_square": seen**2}
+    names |= {"z_weight": share, "z_weight_square": share**2, "z_noise": share * (1 - share)}
+    # of a map with std 1, the sum of errors of a cell is that of -z
+    each = {name: -cells_of(values, 1.0, tiles=tiles).error for name, values in names.items()}
+    return replace(cells_of(z, std, tiles=tiles), **each), error
 
 
 def mixed(rng, shape, *parts):

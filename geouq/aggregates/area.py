@@ -125,12 +125,12 @@ class Certainty:
     @lru_cache(maxsize=8)
     def of(cls, correlation: ErrorCorrelation) -> Self:
         """Return the certainty of the map on which a correlation was estimated."""
-        cells = correlation.cells
-        distance, mass = _pairs(cells.position, cells.weight, correlation.side)
-        of_tiles = np.bincount(cells.tile, cells.weight)
-        total = float(cells.weight.sum())
+        cells = correlation.cells.some(correlation.cells.informative)
+        distance, mass = _pairs(cells.position, cells.z_weight, correlation.side)
+        of_tiles = np.bincount(cells.tile, cells.z_weight)
+        total = float(cells.z_weight.sum())
         tiles = float(total**2 / (of_tiles**2).sum())
-        return cls(distance, mass, float((cells.weight**2).sum()), total, tiles)
+        return cls(distance, mass, float((cells.z_weight**2).sum()), total, tiles)
 
     def parts(self, reach: float) -> float:
         """Return the number of parts of the map whose squared errors are independent at a range."""

@@ -18,7 +18,7 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 ENOUGH = 0.5  # of the pixels of a block must be valid
 OF_A_TILE = 1 << 32  # numbers for the blocks of each tile
-GRIDDED = ("n", "weight", "error", "std", "variance", "area")
+GRIDDED = ("n", "weight", "error", "std", "variance", "weight_square", "noise", "area")
 
 
 @dataclass(frozen=True)
@@ -28,11 +28,13 @@ class BlockMeans:
     Parameters
     ----------
     error : float64 (B)
-        Error of the mean.
+        Predicted less measured mean.
     independent, fitted, full : float64 (B)
-        Variance of the mean if the errors of pixels are independent, correlated as fitted elsewhere, or the same.
+        Variance of the error if the errors of pixels are independent, correlated as fitted elsewhere, or the same.
     calibrated : float64 (B)
         The fitted one times mean z^2, also from elsewhere.
+    noise : float64 (B)
+        What the truth's own error adds to each of these variances; it is taken as independent from pixel to pixel.
     area : float64 (B)
         Number of valid pixels times the mean area of a pixel in the area, in square metres.
     fold : int64 (B)
@@ -46,6 +48,7 @@ class BlockMeans:
     fitted: Floats
     full: Floats
     calibrated: Floats
+    noise: Floats
     area: Floats
     fold: Ints
     number: Ints
@@ -75,7 +78,9 @@ def sides_of(places: Sequence[TilePlace]) -> list[int]:
     return [1 << k for k in range(longest.bit_length())]
 
 
-def block_means(correlation: ErrorCorrelation, places: Sequence[TilePlace], side: int) -> BlockMeans:
+def block_means(
+    correlation: ErrorCorrelation, places: Sequence[TilePlace], side: int, least: float = 0.0
+) -> BlockMeans:
     """Return the means of square blocks of cells, from the top left of each tile.
 
     Parameters
@@ -86,6 +91,8 @@ def block_means(correlation: ErrorCorrelation, places: Sequence[TilePlace], side
         Of the tiles.
     side : int
         Of a block in cells.
+    least : float
+        Sum of the predicted variance over the pixels of a block, below which it is left out.
 
     Returns
     -------
@@ -95,47 +102,62 @@ def block_means(correlation: ErrorCorrelation, places: Sequence[TilePlace], side
     """
     frame = common_frame([place.grid.crs for place in places])
     parts = [
-        _means(correlation, chosen, _Lattice(place, side, frame))
+        _means(correlation, chosen, _Lattice(place, side, frame, least))
         for tile, place in enumerate(places)
         for chosen in _rows(correlation.cells, tile, side if frame is None else place.cell_grid.shape[0])
     ]
     return BlockMeans.joined([_none(), *parts])
 
 
-def blocks_of_areas(correlation: ErrorCorrelation, areas: Sequence[tuple[AreaCells, Ints]]) -> BlockMeans:
+def blocks_of_areas(
+    correlation: ErrorCorrelation, areas: Sequence[tuple[AreaCells, Ints]], least: float = 0.0
+) -> BlockMeans:
     """Return the means of areas of any shape, each with its cells and the folds of the map that these lie in.
 
     The model of an area is fitted to the folds in which it does not lie. Areas that leave fewer than three folds are
-    left out. Each area is a fold of its own, whose number is its place in `areas`.
+    left out, and so are those below `least`, as in `block_means`. Each area is a fold of its own, whose number is its
+    place in `areas`.
     """
     found = []
     for number, (cells, folds) in enumerate(areas):
         model = correlation.without(np.unique(folds).tolist())
-        if len(cells) and model is not None:
+        if len(cells) and model is not None and _is_unsure(*_totals(cells), least):
             pairs = AreaPairs.of(cells, correlation.side)
-            error = float(cells.error.sum()) / pairs.weight
+            error, noise = float(cells.error.sum()) / pairs.weight, float(cells.noise.sum()) / pairs.weight**2
             fitted = pairs.variance(model)
-            found.append(
-                (error, pairs.independent, fitted, pairs.full, model.zms * fitted, float(cells.area.sum()), number)
-            )
-    values = np.array(found, np.float64).reshape(-1, 7).T
-    return BlockMeans(
-        values[0], values[1], values[2], values[3], values[4], values[5], *2 * (values[6].astype(np.int64),)
-    )
+            variances = np.array([pairs.independent, fitted, pairs.full, model.zms * fitted]) + noise
+            found.append((error, *variances, noise, float(cells.area.sum()), number))
+    *values, place = np.array(found, np.float64).reshape(-1, 8).T
+    return _of_columns(values, place.astype(np.int64), place.astype(np.int64))
+
+
+def _totals(cells: AreaCells) -> tuple[Floats, Floats, Floats]:
+    return cells.n.sum(), cells.variance.sum(), cells.weight_square.sum()
+
+
+def _is_unsure(n: Floats, variance: Floats, weight_square: Floats, least: float) -> NDArray[np.bool_]:
+    """Return whether the sum of the predicted variance over the pixels of areas is at least so large."""
+    return np.logical_or(least == 0, n * variance >= least * weight_square)
 
 
 def _none() -> BlockMeans:
-    nothing = np.empty(0)
-    return BlockMeans(nothing, nothing, nothing, nothing, nothing, nothing, *2 * (np.empty(0, np.int64),))
+    return _of_columns([np.empty(0)] * 7, np.empty(0, np.int64), np.empty(0, np.int64))
+
+
+def _of_columns(values: Sequence[Floats], fold: Ints, number: Ints) -> BlockMeans:
+    """Return the means whose error, variances, noise and area are given, in the order of the fields."""
+    error, independent, fitted, full, calibrated, noise, area = values
+    return BlockMeans(error, independent, fitted, full, calibrated, noise, area, fold, number)
 
 
 @dataclass(frozen=True)
 class _Lattice:
-    """Blocks of `side` cells in a tile; distances are measured in `frame`."""
+    """Blocks of `side` cells in a tile; distances are measured in `frame`; `least` as of `block_means`."""
 
     place: TilePlace
     side: int
     frame: str | None
+    least: float
 
 
 def _rows(cells: AreaCells, tile: int, height: int) -> Iterator[Ints]:
@@ -160,6 +182,7 @@ def _means(correlation: ErrorCorrelation, chosen: Ints, lattice: _Lattice) -> Bl
         grid[block, cells.row % side, cells.column % side] = getattr(cells, name)
     sums = {name: grid.sum((1, 2)) for name, grid in grids.items()}
     wanted = (first == last) & (sums["n"] >= ENOUGH * (side * place.cell_size) ** 2)
+    wanted &= _is_unsure(sums["n"], sums["variance"], sums["weight_square"], lattice.least)
     if not wanted.any():
         return _none()
     models = [correlation.without([own]) for own in range(correlation.folds)]
@@ -168,9 +191,10 @@ def _means(correlation: ErrorCorrelation, chosen: Ints, lattice: _Lattice) -> Bl
     fitted = _variances(grids["std"][wanted], grids["variance"][wanted], fold, models, steps) / weight**2
     independent, full = sums["variance"][wanted] / weight**2, (sums["std"][wanted] / weight) ** 2
     calibrated = fitted * np.array([model.zms if model else np.nan for model in models])[fold]
-    error, area = sums["error"][wanted] / weight, sums["area"][wanted]
+    error, noise, area = sums["error"][wanted] / weight, sums["noise"][wanted] / weight**2, sums["area"][wanted]
+    variances = [own + noise for own in (independent, fitted, full, calibrated)]
     number = cells.tile[0] * OF_A_TILE + top * across + np.flatnonzero(wanted)
-    return BlockMeans(error, independent, fitted, full, calibrated, area, fold, number)
+    return _of_columns([error, *variances, noise, area], fold, number)
 
 
 def _steps(grid: Grid, row: int, frame: str | None) -> tuple[Floats, Floats]:

@@ -16,6 +16,8 @@ from geouq.summary import Moments, TilePlace
 from geouq.summary.exceedance import Exceedance
 from geouq.summary.moments import PRODUCTS, SUMS
 from geouq.summary.statistic import Statistic
+from geouq.summary.truth_error import FIELDS as OF_TRUTH
+from geouq.summary.truth_error import TruthError
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -47,10 +49,18 @@ class AreaCells:
         Sums of a times the predicted mean, mean - truth, and predicted std.
     variance : float64 (C)
         Sum of a^2 times the predicted variance.
-    z, z_square : float64 (C)
-        Sum of a z, and of a^2 z^2.
     weight_square : float64 (C)
         Sum of a^2.
+    noise : float64 (C)
+        Sum of a^2 times the variance of the truth's own error; 0 if that is not known.
+    z, z_square : float64 (C)
+        Sum of a x, and of a^2 x^2, of a number x from which the correlation is estimated: z of a mean; p - truth of a
+        share; sqrt(h) z if the truth's error is known, with h = predicted variance / (predicted + truth's variance).
+    z_weight, z_weight_square : float64 (C)
+        Sum of a w, and of a^2 w^2, so that the mean of x x' of two pixels is w w' times the correlation: w is 1 of a
+        mean, the std of a share, and h if the truth's error is known.
+    z_noise : float64 (C)
+        Sum of a^2 h (1 - h): what the truth's own error adds to `z_square`; 0 if that is not known.
 
     Notes
     -----
@@ -69,9 +79,13 @@ class AreaCells:
     error: Floats
     std: Floats
     variance: Floats
+    weight_square: Floats
+    noise: Floats
     z: Floats
     z_square: Floats
-    weight_square: Floats
+    z_weight: Floats
+    z_weight_square: Floats
+    z_noise: Floats
 
     def __len__(self) -> int:
         return len(self.n)
@@ -82,12 +96,24 @@ class AreaCells:
 
     def finite(self) -> Self:
         """Return the cells whose sums are all finite."""
-        each = (self.weight, self.mean, self.error, self.std, self.variance, self.z**2, self.z_square)
+        each = (self.weight, self.mean, self.error, self.std, self.variance, self.z**2, self.z_square, self.noise)
         return self.some(np.flatnonzero(np.isfinite(each).all(axis=0)))
 
-    def weighted_by_std(self) -> Self:
-        """Return the cells whose std is above 0, with the std as weight, as the correlation of p - o needs them."""
-        return replace(self, weight=self.std, weight_square=self.variance).some(self.std > 0)
+    @property
+    def informative(self) -> NDArray[np.bool_]:
+        """Return which cells tell how errors are correlated: not those of which all pixels are certain of a share."""
+        return self.z_weight > 0
+
+    @property
+    def zms(self) -> float:
+        """Return the mean of z^2, without what the truth's own error adds to it."""
+        own = self.informative
+        return float((self.z_square - self.z_noise)[own].sum() / self.z_weight_square[own].sum())
+
+    @property
+    def truth_share(self) -> float:
+        """Return the share of z^2 that is the truth's own error; NaN if that is not known."""
+        return float(self.z_noise.sum() / self.z_square.sum()) if self.noise.any() else float("nan")
 
     def of_tiles(self, numbers: Ints) -> Self:
         """Return the same cells with other numbers of tiles."""
@@ -108,8 +134,8 @@ def area_cells(places: Sequence[TilePlace], statistics_of: StatisticsOf, share: 
     places : sequence of TilePlace
         Where each tile is.
     statistics_of : callable
-        Returns the cells of the tile of a number: their numbers, and their statistics by name. It has the moments, and
-        what `share` needs.
+        Returns the cells of the tile of a number: their numbers, and their statistics by name. It has the moments, what
+        `share` needs, and of a mean those of the truth's own error if these are kept.
     share : Share, optional
         Then the mean is the probability p of exceeding the threshold or of the class, and the truth is 1 where it does
         and 0 elsewhere. `z` is p - truth, not divided by the std sqrt(p (1 - p)), which may be tiny.
@@ -117,6 +143,7 @@ def area_cells(places: Sequence[TilePlace], statistics_of: StatisticsOf, share: 
     frame, sheets = common_frame([place.grid.crs for place in places]), _sheets(places)
     parts, read = [], [statistics_of(tile) for tile in range(len(places))]
     scale = _mean_weight([cast("Moments", own[MOMENTS]) for _, own in read])
+    is_known = any(_has_noise(own) for _, own in read)
     for tile, (place, (numbers, statistics)) in enumerate(zip(places, read, strict=True)):
         row, column = np.divmod(numbers, place.cell_grid.shape[1])
         position = positions(place.cell_grid, row, column, frame)
@@ -125,6 +152,8 @@ def area_cells(places: Sequence[TilePlace], statistics_of: StatisticsOf, share: 
         moments, pixel_area = cast("Moments", statistics[MOMENTS]), _pixel_areas(place, row)
         if share is not None:
             sums = _sums_of_share(moments, share.sums(statistics), pixel_area, scale)
+        elif is_known:
+            sums = _sums_without_noise(moments, cast("TruthError", statistics[TruthError.name]), pixel_area, scale)
         else:
             sums = _sums(moments, pixel_area, scale)
         parts.append(AreaCells(*where, *sums))
@@ -202,16 +231,36 @@ def _sums(moments: Moments, pixel_area: Floats, scale: float) -> tuple[Floats, .
     a = np.divide(weight, n, out=np.ones_like(weight), where=n > 0)
     away = moments.products[:, PRODUCTS.index(("z", "z"))] / scale
     z_square = away + np.divide(z**2, weight, out=np.zeros_like(weight), where=weight > 0)
-    by_square = _times(a, variance), z, _times(a, z_square), _times(a, weight)
-    return n, weight, n * pixel_area, truth + error, error, std, *by_square
+    by_square, none = _times(a, weight), np.zeros_like(weight)
+    of_pixels = n, weight, n * pixel_area, truth + error, error, std, _times(a, variance), by_square, none
+    return *of_pixels, z, _times(a, z_square), weight, by_square, none
+
+
+def _has_noise(statistics: Mapping[str, Statistic]) -> bool:
+    """Return whether the truth's own error is known, and not 0 everywhere."""
+    found = cast("TruthError | None", statistics.get(TruthError.name))
+    return found is not None and bool(found.sums[..., OF_TRUTH.index("truth_variance")].any())
+
+
+def _sums_without_noise(moments: Moments, own: TruthError, pixel_area: Floats, scale: float) -> tuple[Floats, ...]:
+    """Return the same sums of the error of the prediction alone; `error` is that of the measured truth."""
+    n, weight = moments.n.astype(np.float64), moments.weight / scale
+    error, truth = (moments.sums[:, SUMS.index(name)] / scale for name in ("error", "truth"))
+    share, share_square, z, z_square, std, variance, noise = np.moveaxis(own.sums / scale, -1, 0)
+    a = np.divide(weight, n, out=np.ones_like(weight), where=n > 0)
+    by_square = _times(a, variance), _times(a, weight), _times(a, noise)
+    of_z = z, _times(a, z_square), share, _times(a, share_square), _times(a, share - share_square)
+    return n, weight, n * pixel_area, truth + error, error, std, *by_square, *of_z
 
 
 def _sums_of_share(moments: Moments, exceedance: Exceedance, pixel_area: Floats, scale: float) -> tuple[Floats, ...]:
-    """Return the same sums of the probability p; error and z are those of p - o."""
+    """Return the same sums of the probability p; error and z are those of p - o, the latter with the std as weight."""
     n, weight = moments.n.astype(np.float64), moments.weight / scale
     p, exceeded, std, variance, square = np.moveaxis(exceedance.sums / scale, -1, 0)
     a = np.divide(weight, n, out=np.ones_like(weight), where=n > 0)
-    return n, weight, n * pixel_area, p, p - exceeded, std, a * variance, p - exceeded, a * square, _times(a, weight)
+    none = np.zeros_like(weight)
+    of_pixels = n, weight, n * pixel_area, p, p - exceeded, std, a * variance, _times(a, weight), none
+    return *of_pixels, p - exceeded, a * square, std, a * variance, none
 
 
 def _times(a: Floats, values: Floats) -> Floats:

@@ -35,7 +35,7 @@ class ErrorCorrelation:
     fold : int64 (C)
         Fold of each cell.
     sums : PairSums
-        By folds.
+        By folds, of the informative cells.
     """
 
     cells: AreaCells
@@ -79,7 +79,10 @@ class ErrorCorrelation:
         return self.fold[np.minimum(np.searchsorted(key, wanted), len(key) - 1)]
 
     def without(self, folds: Collection[int]) -> CorrelationModel | None:
-        """Return the model fitted without some folds; None if fewer than three folds are left."""
+        """Return the model fitted without some folds.
+
+        None if fewer than three folds are left, or if all their errors are the truth's own.
+        """
         return _model_without(self, frozenset(folds))
 
     def _correlogram(self, kept: Bools) -> Correlogram:
@@ -99,15 +102,15 @@ class ErrorCorrelation:
     @cached_property
     def _within(self) -> Floats:
         """Return sums over the cells of each fold: of pairs in a cell, their weights, cells, z^2 and its weights."""
-        cells = self.cells
+        cells, own = self.cells, self.cells.informative
         each = (
             cells.z**2 - cells.z_square,
-            cells.weight**2 - cells.weight_square,
+            cells.z_weight**2 - cells.z_weight_square,
             cells.n > 1,
-            cells.z_square,
-            cells.weight_square,
+            cells.z_square - cells.z_noise,
+            cells.z_weight_square,
         )
-        return np.stack([np.bincount(self.fold, one, self.folds) for one in each], axis=-1)
+        return np.stack([np.bincount(self.fold[own], one[own], self.folds) for one in each], axis=-1)
 
 
 @lru_cache(maxsize=4096)
@@ -115,11 +118,15 @@ def _model_without(correlation: ErrorCorrelation, folds: frozenset[int]) -> Corr
     kept = ~np.isin(np.arange(correlation.folds), list(folds))
     if np.count_nonzero(kept) < FEWEST_FOLDS - 1:
         return None
-    return fitted(correlation._correlogram(kept), correlation.noise)  # noqa: SLF001
+    found = correlation._correlogram(kept)  # noqa: SLF001
+    is_known = found.zms > 0 or not correlation.cells.noise.any()
+    return fitted(found, correlation.noise) if is_known else None
 
 
 def error_correlation(cells: AreaCells, side: float) -> ErrorCorrelation | None:
-    """Return the correlation of the errors of some cells; None where there are too few cells or folds.
+    """Return the correlation of the errors of some cells.
+
+    None where there are too few informative cells or folds, or where the truth's own error is as large as all errors.
 
     Parameters
     ----------
@@ -129,18 +136,29 @@ def error_correlation(cells: AreaCells, side: float) -> ErrorCorrelation | None:
         Of a cell in metres.
     """
     cells = cells.finite()
-    if len(cells) < FEWEST_CELLS or not side > 0:
+    own = cells.some(cells.informative)
+    if len(own) < FEWEST_CELLS or not side > 0:
         return None
     fold = folds_of(cells)
     folds = int(fold.max()) + 1
     if folds < FEWEST_FOLDS:
         return None
-    values = np.column_stack([cells.z, cells.weight])
-    tiles = len(np.unique(cells.tile))
-    tile = cells.tile if FEWEST_TILES <= tiles <= MOST_TILES else np.full(len(cells), -1)
-    edges = distance_classes(cells.position, side)
-    sums = pair_sums(cells.position, values, Labels(fold, folds, tile), edges, side)
-    return ErrorCorrelation(cells, side, fold, sums)
+    tiles = len(np.unique(own.tile))
+    tile = own.tile if FEWEST_TILES <= tiles <= MOST_TILES else np.full(len(own), -1)
+    labels = Labels(fold[cells.informative], folds, tile)
+    values, edges = np.column_stack([own.z, own.z_weight]), distance_classes(own.position, side)
+    if is_truth_alone(cells):
+        return None
+    return ErrorCorrelation(cells, side, fold, pair_sums(own.position, values, labels, edges, side))
+
+
+def is_truth_alone(cells: AreaCells) -> bool:
+    """Return whether the truth's own error is as large as all errors, of all cells or of those without a fold."""
+    cells = cells.finite()
+    if not cells.noise.any():
+        return False
+    own = np.bincount(folds_of(cells), cells.z_square - cells.z_noise)
+    return not (own.sum() - own > 0).all()
 
 
 def distance_classes(position: Floats, side: float) -> Floats:

@@ -10,9 +10,9 @@ from numpy.typing import NDArray
 
 from geouq.aggregates.blocks import BlockMeans, block_means, blocks_of_areas, sides_of
 from geouq.aggregates.cells import MOMENTS, AreaCells, area_cells, cell_side
-from geouq.aggregates.estimation import ErrorCorrelation, error_correlation
+from geouq.aggregates.estimation import ErrorCorrelation, error_correlation, is_truth_alone
 from geouq.aggregates.known import KnownCorrelation
-from geouq.aggregates.means import TOO_FEW, AreaMean, area_mean
+from geouq.aggregates.means import TOO_FEW, TRUTH_ALONE, AreaMean, area_mean
 from geouq.aggregates.members import MemberCells, MemberMeans, member_scales
 from geouq.aggregates.parameters import Parameter, parameters_of
 from geouq.aggregates.scales import ScaleNumber, numbers_of_scale
@@ -22,6 +22,7 @@ from geouq.runs.store import Part
 from geouq.summary import TilePlace
 from geouq.summary.form import GAUSSIAN, Form
 from geouq.summary.statistic import Statistic
+from geouq.summary.truth_error import TruthError
 
 Ints = NDArray[np.int64]
 FEWEST_UNSURE = 30.0  # sum of p (1 - p) over the pixels of a map, below which too few tell how errors are correlated
@@ -32,6 +33,9 @@ NOT_KNOWN_ABOVE = "no evaluation has a correlation of errors for this threshold 
 
 class CellStatistics(Protocol):
     """What holds the statistics of cells: the saved summaries of a run, or cells in memory."""
+
+    def keeps(self, name: str) -> bool:
+        """Return whether cells have a statistic."""
 
     def part(self, tile: str) -> Part:
         """Return all of a tile."""
@@ -63,7 +67,7 @@ class Areas:
 
     def cells(self, variable: str, share: Share | None = None) -> AreaCells:
         """Return all cells of a variable; share : as in `area_cells`."""
-        tiles, names = [place.tile for place in self.places], _names(share)
+        tiles, names = [place.tile for place in self.places], self._names(share)
         statistics = self.summaries.statistics_of
         return area_cells(self.places, lambda k: statistics(self.summaries.part(tiles[k]), variable, names), share)
 
@@ -72,7 +76,7 @@ class Areas:
         parts = {part.tile: part for part in self.zones[zone]}
         places = [place for place in self.places if place.tile in parts]
         numbers = np.array([k for k, place in enumerate(self.places) if place.tile in parts])
-        names, statistics = _names(share), self.summaries.statistics_of
+        names, statistics = self._names(share), self.summaries.statistics_of
         found = area_cells(places, lambda k: statistics(parts[places[k].tile], variable, names), share)
         return found.of_tiles(numbers)
 
@@ -90,9 +94,11 @@ class Areas:
             )
         return whole, found
 
-
-def _names(share: Share | None) -> tuple[str, ...]:
-    return (MOMENTS,) if share is None else (MOMENTS, share.statistic)
+    def _names(self, share: Share | None) -> tuple[str, ...]:
+        """Return the names of the statistics from which cells are made."""
+        if share is not None:
+            return MOMENTS, share.statistic
+        return (MOMENTS, TruthError.name) if self.summaries.keeps(TruthError.name) else (MOMENTS,)
 
 
 @dataclass(frozen=True)
@@ -156,7 +162,8 @@ def aggregates_of(areas: Areas, settings: AggregateSettings, variable: str) -> A
     correlation = error_correlation(cells, side)
     regions = dict(_regions(areas, cells, variable))
     known = None if correlation is None else KnownCorrelation.of(correlation)
-    means = {name: area_mean(own, known, settings.level, side) for name, own in regions.items() if len(own)}
+    unknown = TRUTH_ALONE if is_truth_alone(cells) else TOO_FEW
+    means = {name: area_mean(own, known, settings.level, side, unknown) for name, own in regions.items() if len(own)}
     members = member_scales(*areas.members(variable), areas.places) if members_in(settings.form) else {}
     if correlation is None:
         return Aggregates(None, None, (), {}, means, shares, members)
@@ -172,9 +179,8 @@ def _share(areas: Areas, settings: AggregateSettings, variable: str, share: Shar
     weight, because a pixel whose p is 0 or 1 has no information about it.
     """
     cells, side = areas.cells(variable, share), cell_side(areas.places)
-    unsure = cells.weighted_by_std()
-    is_rare = unsure.weight_square.sum() < FEWEST_UNSURE
-    correlation = None if is_rare else error_correlation(unsure, side)
+    is_rare = cells.z_weight_square.sum() < FEWEST_UNSURE
+    correlation = None if is_rare else error_correlation(cells, side)
     known = None if correlation is None else KnownCorrelation.of(correlation)
     regions = _regions(areas, cells, variable, share)
     means = _shares(regions, known, settings.level, side, RARE if is_rare else TOO_FEW)

@@ -15,8 +15,19 @@ PIECES = 64  # squares, about
 def folds_of(cells: AreaCells, folds: int = FOLDS) -> Ints:
     """Return the fold of each cell, from 0.
 
-    Folds are compact and have like numbers of pixels. They are made of whole tiles if there are enough.
+    Folds are compact and have like numbers of pixels. They are made of whole tiles if there are enough. Cells that tell
+    nothing of the correlation belong to the fold of their tile, or to the nearest one.
     """
+    own = cells.informative
+    informative = cells.some(own)
+    fold = np.empty(len(cells), np.int64)
+    fold[own] = _folds(informative, folds)
+    if not own.all():
+        fold[~own] = _nearest(informative, fold[own], cells.some(~own))
+    return fold
+
+
+def _folds(cells: AreaCells, folds: int) -> Ints:
     piece = _tiles(cells) if len(np.unique(cells.tile)) >= ENOUGH_TILES else _squares(cells.position)
     pieces = int(piece.max(initial=-1)) + 1
     weight: Floats = np.bincount(piece, cells.n, pieces).astype(np.float64)
@@ -26,6 +37,19 @@ def folds_of(cells: AreaCells, folds: int = FOLDS) -> Ints:
     for number, own in enumerate(parts):
         fold[own] = number
     return fold[piece]
+
+
+def _nearest(cells: AreaCells, fold: Ints, others: AreaCells) -> Ints:
+    """Return the fold of each of the other cells: of its tile if folds are made of tiles, else the nearest one."""
+    count = np.bincount(fold)
+    centre = np.stack([np.bincount(fold, axis) / count for axis in cells.position.T], axis=-1)
+    apart = np.stack([np.linalg.norm(others.position - own, axis=-1) for own in centre])
+    found = np.argmin(apart, axis=0)
+    if len(np.unique(cells.tile)) < ENOUGH_TILES:
+        return found
+    of_tile = np.full(int(max(cells.tile.max(), others.tile.max())) + 1, -1)
+    of_tile[cells.tile] = fold
+    return np.where(of_tile[others.tile] >= 0, of_tile[others.tile], found)
 
 
 def _tiles(cells: AreaCells) -> Ints:

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Self
 
@@ -30,24 +30,27 @@ class KnownCorrelation:
         Number of independent parts that the map has for each range of the model.
     tiles : float
         Number of tiles of like weight.
+    truth_share : float
+        Share of z^2 that is the truth's own error, which the model does not contain; NaN if it is not known.
     """
 
     model: CorrelationModel
     without: tuple[CorrelationModel, ...]
     parts: tuple[float, ...]
     tiles: float
+    truth_share: float = float("nan")
 
     @classmethod
     def of(cls, correlation: ErrorCorrelation) -> Self:
         """Return the correlation that was estimated on a map."""
         certainty, model = Certainty.of(correlation), correlation.model
         parts = tuple(map(certainty.parts, model.ranges))
-        return cls(model, tuple(correlation.each_left_out), parts, certainty.tiles)
+        return cls(model, tuple(correlation.each_left_out), parts, certainty.tiles, correlation.cells.truth_share)
 
     def of_cells(self, side: float) -> Self:
         """Return the correlation for cells of another side in metres."""
         without = tuple(model.of_cells(side) for model in self.without)
-        return type(self)(self.model.of_cells(side), without, self.parts, self.tiles)
+        return replace(self, model=self.model.of_cells(side), without=without)
 
     def freedom(self, area: AreaPairs) -> float:
         """Return the degrees of freedom of the variance of an area's mean (Satterthwaite 1946)."""
@@ -55,7 +58,9 @@ class KnownCorrelation:
 
     def as_json(self) -> dict[str, Any]:
         """Return the model as plain values, with its formula, and what tells how certain it is."""
-        more = {"independent_parts": list(self.parts), "tiles": self.tiles}
+        more: dict[str, Any] = {"independent_parts": list(self.parts), "tiles": self.tiles}
+        if np.isfinite(self.truth_share):
+            more["truth_error_share_removed"] = self.truth_share
         return {**self.model.as_json(), **more, "without_folds": [model.as_json() for model in self.without]}
 
     @classmethod
@@ -65,7 +70,8 @@ class KnownCorrelation:
         model, parts = _model(plain), tuple(float(own) for own in plain["independent_parts"])
         if len(parts) != len(model.ranges):
             raise ValueError("a number of independent parts for each range")
-        return cls(model, without, parts, float(plain["tiles"]))
+        removed = float(plain.get("truth_error_share_removed", np.nan))
+        return cls(model, without, parts, float(plain["tiles"]), removed)
 
 
 def _model(plain: Mapping[str, Any]) -> CorrelationModel:

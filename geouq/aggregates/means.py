@@ -13,6 +13,7 @@ LEAST_FREEDOM = 5.0  # of the variance of a mean, below which there is no interv
 OVERFLOW = "overflow"
 TOO_FEW = "too few cells or tiles to tell how errors are correlated"
 TOO_FAR = "errors are correlated over too much of the map: fewer than 5 degrees of freedom"
+TRUTH_ALONE = "the truth's own error is as large as all errors, so that those of the map are not known"
 CERTAIN = "it is certain of each pixel whether it belongs to the area"
 PER_AREA = re.compile(r"\s*(?:/\s*(ha|km2|km\^2|km²|m2|m\^2|m²)|\s(ha|km|m)(?:\^|\*\*)?(-1|-2|⁻¹|⁻²))$")
 SQUARE_METRES = {"ha": 1e4, "km": 1e6, "m": 1.0}

@@ -42,14 +42,23 @@ def parameters_of(correlation: ErrorCorrelation, level: float) -> list[Parameter
     Returns
     -------
     list of Parameter
-        Shares, ranges, the range at which the correlation that fades has fallen to 5 %, mean z^2, and the correlation
-        of neighbouring cells along rows and columns.
+        Shares, ranges, the range at which the correlation that fades has fallen to 5 %, mean z^2, the share of z^2 that
+        is the truth's own error if that is known, and the correlation of neighbouring cells along rows and columns.
     """
     others = correlation.each_left_out
     half = half_width(level, len(others) - 1)
     whole, each = _values(correlation.model), [_values(model) for model in others]
     found = [_with_interval(name, value, [own.get(name) for own in each], half) for name, value in whole.items()]
-    return found + _directions(correlation, half)
+    return found + _truth_share(correlation, half) + _directions(correlation, half)
+
+
+def _truth_share(correlation: ErrorCorrelation, half: float) -> list[Parameter]:
+    """Return the share of z^2 that is the truth's own error and was removed; nothing if it is not known."""
+    cells, value = correlation.cells, correlation.cells.truth_share
+    if not np.isfinite(value):
+        return []
+    noise, total = (np.bincount(correlation.fold, own, correlation.folds) for own in (cells.z_noise, cells.z_square))
+    return [_with_interval("truth_share", value, ((noise.sum() - noise) / (total.sum() - total)).tolist(), half)]
 
 
 @dataclass(frozen=True)
@@ -127,7 +136,8 @@ def _directions(correlation: ErrorCorrelation, half: float) -> list[Parameter]:
     """Return the mean correlation up to four cells apart along columns and along rows of the lattice."""
     found = []
     for name, step in (("along_columns", (1, 0)), ("along_rows", (0, 1))):
-        products, weights = _neighbours(correlation.cells, correlation.fold, correlation.folds, step)
+        own = correlation.cells.informative
+        products, weights = _neighbours(correlation.cells.some(own), correlation.fold[own], correlation.folds, step)
         if not weights.sum() > 0:
             found.append(Parameter(f"correlation_{name}", np.nan, "1", np.nan, np.nan, "no two cells are neighbours"))
             continue
@@ -153,5 +163,5 @@ def _neighbours(cells: AreaCells, fold: Ints, folds: int, step: tuple[int, int])
         one = np.flatnonzero(place[other] == wanted)
         other = other[one]
         products += np.bincount(fold[one], cells.z[one] * cells.z[other], folds)
-        weights += np.bincount(fold[one], cells.weight[one] * cells.weight[other], folds)
+        weights += np.bincount(fold[one], cells.z_weight[one] * cells.z_weight[other], folds)
     return products, weights

@@ -149,6 +149,10 @@ class _Held:
         """Return all of a tile."""
         return Part(tile, Path())
 
+    def keeps(self, name: str) -> bool:
+        """Return whether the cells have a statistic."""
+        return all(name in own.statistics for own in self.cells.values())
+
     def statistics_of(
         self,
         part: Part,

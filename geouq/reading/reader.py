@@ -52,7 +52,7 @@ from geouq.reading.decoded import (
     with_one_nodata,
 )
 from geouq.reading.layer_stack import LayerStack
-from geouq.reading.variable_window import NO_WEIGHT, Singles, VariableWindow
+from geouq.reading.variable_window import NO_TRUTH_VARIANCE, NO_WEIGHT, Singles, VariableWindow
 
 LAST_CODE = 65535
 EXACT_IN_FLOAT32 = ("float32", "float16", "int8", "uint8", "int16", "uint16")
@@ -186,7 +186,9 @@ class TileReader:
         m, v, bounds = self._models[variable.model].decoded(variable, window)
         if not variable.distributed.is_normal:
             m, v = on_real_scale(variable.distributed, m, v)
-        v = v if auxiliary.noise is None else with_more(v, auxiliary.noise)
+        noise = NO_TRUTH_VARIANCE
+        if auxiliary.noise is not None:
+            v, noise = with_more(v, auxiliary.noise), np.broadcast_to(auxiliary.noise, v.values.shape)
         y, status = auxiliary.truth, merged(auxiliary.status, m.status, v.status)
         nodata, sources = Nodata.of(m.nodata, v.nodata, y.nodata), (m.status, v.status, y.status, auxiliary.masked)
         return VariableWindow(
@@ -200,6 +202,7 @@ class TileReader:
             bounds=bounds,
             is_std=self._models[variable.model].is_std,
             groups=auxiliary.groups,
+            truth_variance=noise,
         )
 
     def _noise(self, variable: Variable, window: Window, truth: Decoded) -> tuple[Doubles | np.float64 | None, Status]:

@@ -13,6 +13,7 @@ from geouq.reading.decoded import NO_STATUS, Doubles, Status, Values
 Singles = NDArray[np.float32]
 
 NO_WEIGHT: NDArray[np.float64] = np.empty((0, 0))
+NO_TRUTH_VARIANCE = NO_WEIGHT
 
 
 @dataclass(frozen=True)
@@ -28,6 +29,7 @@ class VariableWindow:
     is_std : whether the forecast gives a std. `variance` is its square, with the sign of the std.
     groups : float32 (rows, columns) of each covariate, then of each class raster, NaN where it says nothing.
     layers : members, quantiles or probabilities, where the prediction is given by these.
+    truth_variance : of the truth's own error, which `variance` contains; as `weight`.
     """
 
     mean: Values
@@ -43,6 +45,7 @@ class VariableWindow:
     is_std: bool = False
     groups: tuple[Singles, ...] = ()
     layers: Layers | None = None
+    truth_variance: NDArray[np.float64] = field(default_factory=lambda: NO_TRUTH_VARIANCE)
 
     @property
     def pixels(self) -> Pixels:

@@ -25,6 +25,7 @@ from geouq.rasters.tile_names import natural_order
 from geouq.reading.aligned import ALIGNING
 from geouq.reading.cutting import BAND, WINDOW, Reading, reading_for
 from geouq.summary.form import GAUSSIAN
+from geouq.summary.truth_error import pixel_statistics
 from geouq.sweep.settings import CELLS_IN_TILE, LARGEST_CELL, Settings, cell_size_for
 from geouq.sweep.workers import HELD
 from geouq.sweep.zone_batches import BytesOfZones, Layers, batches_of, bytes_of_zones
@@ -118,6 +119,7 @@ def settings_for(experiment: Experiment, catalog: Catalog) -> Settings:
         experiment.ordering,
         classes=tuple(experiment.data.classes),
         form=catalog.form,
+        added=pixel_statistics(truth_error=any(tile.noisy_truth for tile in catalog.tiles)),
     )
 
 

@@ -292,6 +292,13 @@ class SavedSummaries:
         part = self.part(self.tiles[0])
         return (tiles_file(part.path).form() if part.among_many else form_of_file(part.path)).at_levels(self.levels)
 
+    def keeps(self, name: str) -> bool:
+        """Return whether the summaries of tiles have a statistic."""
+        if not self.tiles:
+            return False
+        part = self.part(self.tiles[0])
+        return name in (tiles_file(part.path).statistics if part.among_many else statistics_of_file(part.path))
+
     def place(self, part: Part) -> TilePlace:
         """Return where a part is."""
         if part.zone:

@@ -12,18 +12,22 @@ Floats = NDArray[np.float64]
 
 
 class ValidPixels(NamedTuple):
-    """Valid pixels of a part of a tile, float64 (pixels) each; weight is 1 where pixels have none; cell : int64."""
+    """Valid pixels of a part of a tile, float64 (pixels) each; weight is 1 where pixels have none; cell : int64.
+
+    variance : of the forecast; it contains truth_variance, the variance of the truth's own error, 0 if not known.
+    """
 
     mean: Floats
     variance: Floats
     truth: Floats
     weight: Floats
     cell: NDArray[np.int64]
+    truth_variance: Floats
 
 
 BUILT_IN = ("moments", "interval_scores", "z", "variance", "ordering", "thresholds", "given", "widths", "form")
 PREFIXES = ("coverage_by_", "exceedance_", "cell_")  # of other statistics, and of arrays in files
-NO_PIXELS = ValidPixels(np.zeros(0), np.zeros(0), np.zeros(0), np.zeros(0), np.zeros(0, np.int64))
+NO_PIXELS = ValidPixels(np.zeros(0), np.zeros(0), np.zeros(0), np.zeros(0), np.zeros(0, np.int64), np.zeros(0))
 
 
 class PixelStatistic(Statistic):
@@ -36,9 +40,12 @@ class PixelStatistic(Statistic):
     ----------
     name : str
         Of the statistic in a summary.
+    on_request : bool
+        Whether summaries have it only if it is requested.
     """
 
     name: ClassVar[str]
+    on_request: ClassVar[bool] = False
 
     def __init_subclass__(cls) -> None:
         if cls.of_pixels.__func__ is PixelStatistic.of_pixels.__func__:  # type: ignore[attr-defined]
@@ -58,5 +65,5 @@ PIXEL_STATISTICS: dict[str, type[PixelStatistic]] = {}
 
 
 def names_of_pixel_statistics() -> tuple[str, ...]:
-    """Return the names of those that are defined."""
-    return tuple(PIXEL_STATISTICS)
+    """Return the names of those that every summary has."""
+    return tuple(name for name, kind in PIXEL_STATISTICS.items() if not kind.on_request)

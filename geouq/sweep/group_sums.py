@@ -91,9 +91,14 @@ def gathered(read: Read, places: Places, corner: tuple[int, int]) -> Read:
         variance=pixels.variance.reshape(places.shape),
         bounds=tuple(end.ravel()[places] for end in read.found.bounds),
         groups=tuple(values.ravel()[places] for values in read.found.groups),
+        truth_variance=_at(read.found.truth_variance, places),
         layers=None if read.found.layers is None else taken(read.found.layers, places.ravel()),
     )
     return Read(Window(*corner, *places.shape), found, pixels, places, read.window)
+
+
+def _at(values: NDArray[np.float64], places: Places) -> NDArray[np.float64]:
+    return values.ravel()[places] if values.size else values
 
 
 class FewPixels:
@@ -120,12 +125,19 @@ class AddedStatistics:
         self._kinds = {name: PIXEL_STATISTICS[name] for name in names}
         self.found: dict[str, Statistic] = {}
 
-    def add(self, part: tuple[Pixels, int, Nodata, Box], in_group: tuple[int, int, int], cells: int) -> None:
-        """Add the pixels of a box of a window to a group that has so many cells."""
+    def add(
+        self,
+        part: tuple[Pixels, int, Nodata, Box],
+        in_group: tuple[int, int, int],
+        cells: int,
+        truth_variance: NDArray[np.float64],
+    ) -> None:
+        """Add the pixels of a box of a window to a group that has so many cells; truth_variance : of the window."""
         if not self._kinds:
             return
-        (mean, variance, truth, weight), cell, _ = collect_by_cell(*part, *in_group)
-        pixels = ValidPixels(mean, variance, truth, weight, cell)
+        (mean, variance, truth, weight), cell, place = collect_by_cell(*part, *in_group)
+        noise = truth_variance.ravel()[place] if truth_variance.size else np.zeros(len(truth))
+        pixels = ValidPixels(mean, variance, truth, weight, cell, noise)
         for name, kind in self._kinds.items():
             own: Statistic = kind.of_pixels(pixels, cells)
             self.found[name] = self.found[name] + own if name in self.found else own
@@ -232,7 +244,7 @@ def add_boxes(read: Read, boxes: Ints, group: GroupSum, settings: Settings) -> N
     for *box, column in boxes.tolist():
         part, in_group = (pixels, columns, nodata, tuple(box)), (column, group.across, size)
         if form.has_variance:
-            group.added.add(part, in_group, len(group.cells.n))
+            group.added.add(part, in_group, len(group.cells.n), read.found.truth_variance)
         if form != GAUSSIAN and (layers is not None or not form.has_variance):
             add_form(form, layers or NO_LAYERS, part, in_group, (group.cells, group.totals, group.sampled))
         _add_auxiliary(read.found, part, column, group, settings)

@@ -30,12 +30,17 @@ PARTS = {"tiles": 1, "quarters": 2}  # areas, by how often the side of a tile is
 
 @dataclass(frozen=True)
 class Map:
-    """A simulated map: z, weights and which pixels are valid; whether its areas above a threshold are predicted."""
+    """A simulated map: z, weights and which pixels are valid; whether its areas above a threshold are predicted.
+
+    noise : std of the truth's own error, relative to the predicted std. is_removed : whether it is known and removed.
+    """
 
     z: Floats
     weight: Floats
     valid: NDArray[np.bool_]
     is_above: bool = False
+    noise: Floats | None = None
+    is_removed: bool = True
 
 
 @dataclass(frozen=True)
@@ -98,6 +103,12 @@ def _by_latitude(rng: np.random.Generator) -> Map:
     return Map(_mixed(rng, (0.5, 5)), np.broadcast_to(rows[:, np.newaxis], SHAPE), np.ones(SHAPE, np.bool_))
 
 
+def _measured(size: float, *, is_removed: bool, z: Callable[[np.random.Generator], Floats]) -> Callable[..., Map]:
+    """Return a map whose truth has an error of that size relative to the predicted std, twice as large at one side."""
+    noise = np.broadcast_to(size * np.linspace(0.67, 1.33, SHAPE[1]), SHAPE)
+    return lambda rng: Map(z(rng), np.ones(SHAPE), np.ones(SHAPE, np.bool_), noise=noise, is_removed=is_removed)
+
+
 def _unlike(rng: np.random.Generator) -> Floats:
     return np.asarray(_mixed(rng, (0.5, 5)) * np.linspace(0.7, 1.3, SHAPE[1]), np.float64)
 
@@ -114,6 +125,13 @@ FIELDS: Mapping[str, Callable[[np.random.Generator], Map]] = {
     "errors growing eastwards": _everywhere(_unlike),
     "missing patches": _with_gaps,
     "areas by latitude": _by_latitude,
+    "truth with an error": _measured(1.0, is_removed=True, z=lambda rng: _mixed(rng, (0.5, 5))),
+    "truth with an error, not removed": _measured(1.0, is_removed=False, z=lambda rng: _mixed(rng, (0.5, 5))),
+    "truth with a large error": _measured(2.0, is_removed=True, z=lambda rng: _mixed(rng, (0.5, 5))),
+    "truth with a large error, not removed": _measured(2.0, is_removed=False, z=lambda rng: _mixed(rng, (0.5, 5))),
+    "truth with an error, std too small by a third": _measured(
+        1.0, is_removed=True, z=lambda rng: 1.5 * _mixed(rng, (0.5, 5))
+    ),
     "above a threshold, independent": _above(),
     "above a threshold, range of 5 cells": _above((1.0, 5)),
     "above a threshold, range of 20 cells": _above((1.0, 20)),
@@ -137,7 +155,8 @@ def cells_of(simulated: Map, std: Floats) -> AreaCells:
     cells = AreaCells(
         row // CELLS * TILES[1] + column // CELLS, row % CELLS, column % CELLS, position,
         _sums(1.0 * simulated.valid), weight, weight * (SIDE / PIXELS) ** 2, _sums(a * 10), _sums(-a * z * std),
-        _sums(a * std), _sums(a**2 * std**2), _sums(a * z), _sums(a**2 * z**2), _sums(a**2),
+        _sums(a * std), _sums(a**2 * std**2), _sums(a**2), 0 * weight, _sums(a * z), _sums(a**2 * z**2), weight,
+        _sums(a**2), 0 * weight,
     )  # fmt: skip
     return cells.some(cells.n > 0)
 
@@ -150,7 +169,29 @@ def cells_above(simulated: Map, std: Floats, mean: Floats) -> AreaCells:
     away = np.divide(residual, own, out=np.zeros_like(own), where=own > 0)  # z of the probability
     cells, a = cells_of(replace(simulated, z=-away), own), np.where(simulated.valid, simulated.weight, 0.0)
     z, z_square = (_sums(values)[_sums(1.0 * simulated.valid) > 0] for values in (a * residual, a**2 * residual**2))
-    return replace(cells, z=z, z_square=z_square)
+    return replace(cells, z=z, z_square=z_square, z_weight=cells.std, z_weight_square=cells.variance)
+
+
+def cells_measured(simulated: Map, std: Floats, rng: np.random.Generator) -> AreaCells:
+    """Return the cells of such a map with the errors that a truth with an error shows."""
+    if simulated.noise is None:
+        return cells_of(simulated, std)
+    own = simulated.noise * std
+    error, total = own * rng.standard_normal(SHAPE) - simulated.z * std, std**2 + own**2
+    if not simulated.is_removed:
+        return cells_of(replace(simulated, z=-error / np.sqrt(total)), np.sqrt(total))
+    a, share = np.where(simulated.valid, simulated.weight, 0.0), std**2 / total
+    sums = {
+        "error": a * error,
+        "noise": a**2 * own**2,
+        "z": -a * error * std / total,
+        "z_square": (a * error * std / total) ** 2,
+        "z_weight": a * share,
+        "z_weight_square": (a * share) ** 2,
+        "z_noise": a**2 * share * (1 - share),
+    }
+    known = _sums(1.0 * simulated.valid) > 0
+    return replace(cells_of(simulated, std), **{name: _sums(each)[known] for name, each in sums.items()})
 
 
 def simulate(field: str, seed: int, number: int) -> Mapping[str, Floats]:
@@ -164,10 +205,10 @@ def simulate(field: str, seed: int, number: int) -> Mapping[str, Floats]:
     simulated, std = FIELDS[field](rng), np.exp(0.4 * _field(rng, 10))
     if simulated.is_above:
         cells = cells_above(simulated, std, 2 * _field(rng, 20))
-        correlation = error_correlation(cells.weighted_by_std(), SIDE)
+        correlation = error_correlation(cells, SIDE)
     else:
         cells = cells_of(simulated, std)
-        correlation = error_correlation(cells, SIDE)
+        correlation = error_correlation(cells_measured(simulated, std, rng), SIDE)
     if correlation is None:
         raise ValueError("a map has too few cells for a model")
     certainty, half = Certainty.of(correlation), half_width(LEVEL, np.inf)

@@ -22,7 +22,7 @@ def means(error, variance=1.0, fold=None, number=None):
     fold = np.repeat(np.arange(FOLDS), len(error) // FOLDS) if fold is None else fold
     number = np.arange(len(error)) if number is None else number
     variances = [factor * variance * ones for factor in (0.5, 0.9, 2.0, 1.0)]
-    return BlockMeans(error, *variances[:3], variances[3], 1e6 * ones, fold, number)
+    return BlockMeans(error, *variances[:3], variances[3], 0 * ones, 1e6 * ones, fold, number)
 
 
 def errors(rng, scale=(1.0, 1.0), alike=0.5, of_fold=0.4):

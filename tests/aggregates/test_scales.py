@@ -65,7 +65,7 @@ def test_the_rmse_of_means_is_that_of_their_errors_and_scales_with_the_unit():
     one, fold = np.ones(60), np.repeat(np.arange(6), 10)
 
     found, tenfold = (
-        numbers_of_scale(BlockMeans(scale * errors, one, one, one, one, one, fold, fold), (0.9,), 0.95)[-1]
+        numbers_of_scale(BlockMeans(scale * errors, one, one, one, one, 0 * one, one, fold, fold), (0.9,), 0.95)[-1]
         for scale in (1, 10)
     )
 
@@ -78,7 +78,7 @@ def test_the_rmse_of_means_is_that_of_their_errors_and_scales_with_the_unit():
 @pytest.mark.parametrize("share", [0.0, 1.0])
 def test_areas_that_all_agree_leave_the_share_uncertain(share):
     one, error = np.ones(20), np.full(20, 0.1 if share else 9.0)
-    blocks = BlockMeans(error, one, one, one, one, one, np.repeat(np.arange(5), 4), np.arange(20))
+    blocks = BlockMeans(error, one, one, one, one, 0 * one, one, np.repeat(np.arange(5), 4), np.arange(20))
 
     found = numbers_of_scale(blocks, (0.9,), 0.95)[1]
 
@@ -88,7 +88,7 @@ def test_areas_that_all_agree_leave_the_share_uncertain(share):
 
 def test_few_areas_have_a_number_and_no_interval():
     one = np.ones(6)
-    blocks = BlockMeans(one, one, one, one, one, one, np.arange(6), np.arange(6))
+    blocks = BlockMeans(one, one, one, one, one, 0 * one, one, np.arange(6), np.arange(6))
 
     found = numbers_of_scale(blocks, (0.9,), 0.95)[0]
 
