@@ -9,9 +9,9 @@ from numpy.typing import NDArray
 
 from geouq.aggregates.area import beyond, half_width
 from geouq.aggregates.blocks import BlockMeans
-from geouq.aggregates.scales import FEWEST_BLOCKS, FEWEST_FOLDS, NO_AREA, is_covered, squared_z, too_few
+from geouq.aggregates.scales import FEWEST_BLOCKS, FEWEST_FOLDS, NO_AREA, is_covered, scores_of, squared_z, too_few
 from geouq.inference import Difference
-from geouq.metrics.aggregate_names import MODELS, RMSE, coverage_name, zms_name
+from geouq.metrics.aggregate_names import MODELS, RMSE, coverage_name, crps_name, nll_name, zms_name
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -27,7 +27,8 @@ class ScaleDifference:
     Parameters
     ----------
     metric : str
-        `aggregate_zms_<model>`, `aggregate_coverage_<model>_<level>` or `aggregate_rmse`.
+        `aggregate_zms_<model>`, `aggregate_coverage_<model>_<level>`, `aggregate_crps_<model>`,
+        `aggregate_nll_<model>` or `aggregate_rmse`.
     areas : int
         Number of areas for which all forecasts have the number.
     side : float
@@ -71,7 +72,8 @@ def differences_of_scale(
     hard for both falls out of the difference. The interval of a difference of RMSE is the interval of mean squares,
     divided by the sum of both RMSE. Differences of coverage have the jackknife's effective number of areas, to
     which half an area is added for each pair of outcomes (Agresti and Min 2005, Statistics in Medicine 24, 729).
-    The p-value is of the difference in the distance from the ideal.
+    The p-value is of the difference in the distance from the ideal; of scores, whose ideal is the lowest, of the
+    difference.
     """
     found = [list[ScaleDifference]() for _ in forecasts[1:]]
     common = _common(forecasts)
@@ -91,8 +93,8 @@ def _common(forecasts: Sequence[BlockMeans]) -> list[BlockMeans]:
 class _Scores:
     """What each area has of each forecast, float64 (forecasts, areas), and the ideal of the number of all areas.
 
-    squares : squared errors of means, by their variance or not. each : what the number is a mean of, or the root of
-    one: the squares, or whether they are covered.
+    squares : squared errors of means, by their variance or not, or scores. each : what the number is a mean of, or the
+    root of one: the squares, or whether they are covered. ideal : -inf if there is none and less is better.
     """
 
     metric: str
@@ -124,7 +126,8 @@ class _Scores:
         return ScaleDifference(self.metric, areas, self.side, value, baseline, found)
 
     def _difference(self, pair: Floats, baseline: float, value: float, interval: float) -> Difference:
-        plain, away = value - baseline, abs(value - self.ideal) - abs(baseline - self.ideal)
+        plain = value - baseline
+        away = abs(value - self.ideal) - abs(baseline - self.ideal) if np.isfinite(self.ideal) else plain
         better, folds = int(np.sign(-away)), len(np.unique(self.fold))
         if len(self.fold) < FEWEST_BLOCKS or folds < FEWEST_FOLDS:
             return Difference(plain, better, reason=too_few(len(self.fold)))
@@ -189,6 +192,9 @@ def _scores(forecasts: Sequence[BlockMeans], levels: Sequence[float]) -> Iterato
         for level in levels:
             covered = is_covered(squares, level).astype(np.float64)
             yield _Scores(coverage_name(model, level), squares, covered, fold, side, level)
+        for name, ideal in ((crps_name(model), 0.0), (nll_name(model), -np.inf)):
+            scores, fold, side = _known([scores_of(own, model)[name] for own in forecasts], forecasts[0])
+            yield _Scores(name, scores, scores, fold, side, ideal)
     squares, fold, side = _known([own.error**2 for own in forecasts], forecasts[0])
     yield _Scores(RMSE, squares, squares, fold, side, 0.0)
 

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
 from typing import Protocol
 
 import numpy as np
@@ -26,6 +25,7 @@ from geouq.summary.truth_error import TruthError
 
 Ints = NDArray[np.int64]
 FEWEST_UNSURE = 30.0  # sum of p (1 - p) over the pixels of a map, below which too few tell how errors are correlated
+FEWEST_UNSURE_OF_AREA = 5.0  # the same of an area, below which its share is not nearly normal, and is not judged
 RARE = "too few pixels of which it is uncertain whether they belong to the area"
 NOT_KNOWN = "no evaluation tells how errors are correlated"
 NOT_KNOWN_ABOVE = "no evaluation has a correlation of errors for this threshold or class"
@@ -118,7 +118,7 @@ class Aggregates:
     means : mapping of str to AreaMean
         Means of regions by name; `all` is the whole.
     shares : mapping of Share to Aggregates
-        Shares of the area above thresholds, or of classes; without numbers by the size of the area.
+        Shares of the area above thresholds, or of classes.
     members : mapping of (str, int) to MemberMeans
         Means of members without variances, by kind and side as `scales`; empty for other forecasts.
     """
@@ -167,8 +167,7 @@ def aggregates_of(areas: Areas, settings: AggregateSettings, variable: str) -> A
     members = member_scales(*areas.members(variable), areas.places) if members_in(settings.form) else {}
     if correlation is None:
         return Aggregates(None, None, (), {}, means, shares, members)
-    numbers = partial(numbers_of_scale, levels=settings.levels, interval=settings.interval)
-    scales = {key: (own, numbers(own)) for key, own in _scales(correlation, areas.places, regions)}
+    scales = _numbers(_scales(correlation, areas.places, regions), settings)
     return Aggregates(correlation, known, parameters_of(correlation, settings.interval), scales, means, shares, members)
 
 
@@ -182,17 +181,28 @@ def _share(areas: Areas, settings: AggregateSettings, variable: str, share: Shar
     is_rare = cells.z_weight_square.sum() < FEWEST_UNSURE
     correlation = None if is_rare else error_correlation(cells, side)
     known = None if correlation is None else KnownCorrelation.of(correlation)
-    regions = _regions(areas, cells, variable, share)
+    regions = dict(_regions(areas, cells, variable, share))
     means = _shares(regions, known, settings.level, side, RARE if is_rare else TOO_FEW)
-    parameters = () if correlation is None else parameters_of(correlation, settings.interval)
-    return Aggregates(correlation, known, parameters, {}, means)
+    if correlation is None:
+        return Aggregates(None, None, (), {}, means)
+    found = _scales(correlation, areas.places, regions, FEWEST_UNSURE_OF_AREA)
+    return Aggregates(
+        correlation, known, parameters_of(correlation, settings.interval), _numbers(found, settings), means
+    )
+
+
+def _numbers(
+    scales: Iterable[tuple[tuple[str, int], BlockMeans]], settings: AggregateSettings
+) -> dict[tuple[str, int], tuple[BlockMeans, list[ScaleNumber]]]:
+    """Return the means of areas by kind and side, with their numbers."""
+    return {key: (own, numbers_of_scale(own, settings.levels, settings.interval)) for key, own in scales}
 
 
 def _shares(
-    regions: Iterable[tuple[str, AreaCells]], known: KnownCorrelation | None, level: float, side: float, unknown: str
+    regions: Mapping[str, AreaCells], known: KnownCorrelation | None, level: float, side: float, unknown: str
 ) -> dict[str, AreaMean]:
     """Return the shares of regions; arguments as of `area_mean`."""
-    means = {region: area_mean(own, known, level, side, unknown) for region, own in regions if len(own)}
+    means = {region: area_mean(own, known, level, side, unknown) for region, own in regions.items() if len(own)}
     return {
         region: replace(mean, low=float(np.clip(mean.low, 0, 1)), high=float(np.clip(mean.high, 0, 1)))
         for region, mean in means.items()
@@ -221,7 +231,7 @@ def shares_of_areas(
 ) -> dict[str, AreaMean]:
     """Return the same of a share of these areas."""
     side = cell_side(areas.places)
-    regions = _regions(areas, areas.cells(variable, share), variable, share)
+    regions = dict(_regions(areas, areas.cells(variable, share), variable, share))
     return _shares(regions, _of_cells(known, side), level, side, NOT_KNOWN_ABOVE)
 
 
@@ -242,16 +252,19 @@ def _regions(
 
 
 def _scales(
-    correlation: ErrorCorrelation, places: Sequence[TilePlace], regions: Mapping[str, AreaCells]
+    correlation: ErrorCorrelation, places: Sequence[TilePlace], regions: Mapping[str, AreaCells], least: float = 0.0
 ) -> Iterator[tuple[tuple[str, int], BlockMeans]]:
-    """Yield means of blocks by their side in cells, of tiles, and of regions; only sizes of which there are areas."""
+    """Yield means of blocks by their side in cells, of tiles, and of regions; only sizes of which there are areas.
+
+    least : as of `block_means`.
+    """
     for side in sides_of(places):
-        if len(found := block_means(correlation, places, side)):
+        if len(found := block_means(correlation, places, side, least)):
             yield ("block", side), found
     cells = correlation.cells
     in_each = (cells.tile == tile for tile in range(len(places)))
     tiles = [(cells.some(own), correlation.fold[own]) for own in in_each]
     others = [(own, correlation.folds_of(own)) for name, own in regions.items() if name != "all"]
     for kind, areas in (("tile", tiles), ("region", others)):
-        if len(found := blocks_of_areas(correlation, areas)):
+        if len(found := blocks_of_areas(correlation, areas, least)):
             yield (kind, 0), found

@@ -10,6 +10,7 @@ from geouq.aggregates.area import half_width
 from geouq.aggregates.cells import AreaCells
 from geouq.aggregates.correlation import CorrelationModel, Correlogram
 from geouq.aggregates.estimation import ErrorCorrelation
+from geouq.metrics.aggregate_names import TRUTH_SHARE
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -58,7 +59,7 @@ def _truth_share(correlation: ErrorCorrelation, half: float) -> list[Parameter]:
     if not np.isfinite(value):
         return []
     noise, total = (np.bincount(correlation.fold, own, correlation.folds) for own in (cells.z_noise, cells.z_square))
-    return [_with_interval("truth_share", value, ((noise.sum() - noise) / (total.sum() - total)).tolist(), half)]
+    return [_with_interval(TRUTH_SHARE, value, ((noise.sum() - noise) / (total.sum() - total)).tolist(), half)]
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,7 @@ from geouq.aggregates.parameters import correlogram_limits
 from geouq.aggregates.shares import MEAN, Share
 from geouq.config import Variable
 from geouq.core.atomic import write_text
-from geouq.metrics.aggregate_names import RMSE
+from geouq.metrics.aggregate_names import has_units
 from geouq.tables.columns import COLUMNS
 from geouq.tables.rows import Row, Table, by_model
 
@@ -41,9 +41,9 @@ def tables_of_aggregates(
     rows: dict[str, list[Row]] = {name: [] for name in TABLES}
     for variable in variables:
         if (own := aggregates.get(variable.name)) is not None:
-            rows["aggregates"] += scale_rows(own, variable, level)
             rows["member_ranks"] += _rank_rows(own, variable.name)
             for share, each in own.by_share():
+                rows["aggregates"] += scale_rows(each, variable, level, share)
                 of = {"variable": variable.name, **(MEAN if share is None else share.columns)}
                 rows["areas"] += area_rows(each.means, variable, share)
                 rows["error_correlation"] += _parameter_rows(each, of, level)
@@ -86,14 +86,16 @@ def _total(mean: AreaMean, area: float, units: str) -> Row:
     return {name: _known(value * area) for name, value in total.items()} | {"total_units": units}
 
 
-def scale_rows(aggregates: Aggregates, variable: Variable, level: float) -> list[Row]:
-    """Return the rows of aggregates.csv of a variable."""
+def scale_rows(aggregates: Aggregates, variable: Variable, level: float, share: Share | None = None) -> list[Row]:
+    """Return the rows of aggregates.csv of a variable, or of a share of areas."""
+    units = (variable.units or "1") if share is None else "1"
     of_members = {key: (own, [own.spread_skill(level)]) for key, own in aggregates.members.items()}
     return [
         {
             **_size(variable.name, key, areas),
+            **(MEAN if share is None else share.columns),
             "metric": number.metric,
-            "units": (variable.units or "1") if number.metric == RMSE else "1",
+            "units": units if has_units(number.metric) else "1",
             "value": _known(number.value),
             **_interval(number.low, number.high, level, number.reason or JACKKNIFE),
         }

@@ -1,4 +1,4 @@
-"""How well means are predicted, by the size of the area: mean z^2 and coverage under each model of correlation."""
+"""How well means are predicted, by the size of the area: mean z^2, coverage and scores under each correlation."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -8,13 +8,14 @@ from numpy.typing import NDArray
 
 from geouq.aggregates.area import half_width
 from geouq.aggregates.blocks import BlockMeans
-from geouq.core.gaussian import quantile
-from geouq.metrics.aggregate_names import FACTOR, MODELS, RMSE, coverage_name, zms_name
+from geouq.core.gaussian import crps, nll, quantile
+from geouq.metrics.aggregate_names import FACTOR, MODELS, RMSE, coverage_name, crps_name, nll_name, zms_name
 
 Floats = NDArray[np.float64]
 FEWEST_BLOCKS = 10
 FEWEST_FOLDS = 3
 NO_AREA = "no area of this size"
+TRUTH_ALONE = "the truth's own error is as large as the errors of means"
 
 
 @dataclass(frozen=True)
@@ -24,7 +25,8 @@ class ScaleNumber:
     Parameters
     ----------
     metric : str
-        `aggregate_zms_<model>`, `aggregate_coverage_<model>_<level>`, `aggregate_factor` or `aggregate_rmse`.
+        `aggregate_zms_<model>`, `aggregate_coverage_<model>_<level>`, `aggregate_crps_<model>`,
+        `aggregate_nll_<model>`, `aggregate_factor` or `aggregate_rmse`.
     value, low, high : float
         The number and its interval; NaN if there is none.
     reason : str
@@ -39,7 +41,7 @@ class ScaleNumber:
 
 
 def numbers_of_scale(blocks: BlockMeans, levels: Sequence[float], interval: float) -> list[ScaleNumber]:
-    """Return mean z^2, coverage, factor and RMSE of the means of areas, with intervals by a jackknife of folds.
+    """Return mean z^2, coverage, scores, factor and RMSE of the means of areas, with intervals by a jackknife of folds.
 
     Parameters
     ----------
@@ -56,11 +58,35 @@ def numbers_of_scale(blocks: BlockMeans, levels: Sequence[float], interval: floa
         values = {zms_name(model): z_square} | {
             coverage_name(model, level): is_covered(z_square, level) for level in levels
         }
+        values |= scores_of(blocks, model)
         fold = blocks.fold[known]
         found += [_number(name, own[known].astype(np.float64), fold, interval) for name, own in values.items()]
-    factor = _root(FACTOR, next(own for own in found if own.metric == zms_name("fitted")))  # makes the mean z^2 one
     known = np.isfinite(blocks.error)
-    return [*found, factor, _root(RMSE, _number("", blocks.error[known] ** 2, blocks.fold[known], interval))]
+    rmse = _root(RMSE, _number("", blocks.error[known] ** 2, blocks.fold[known], interval))
+    return [*found, _factor(blocks, interval), rmse]
+
+
+def _factor(blocks: BlockMeans, interval: float) -> ScaleNumber:
+    """Return the factor of the std of means with the fitted correlation, after which mean z^2 is one.
+
+    The truth's own error is no part of that std, and is taken from the squared errors.
+    """
+    ratio = (blocks.error**2 - blocks.noise) / (blocks.fitted - blocks.noise)
+    known = np.isfinite(ratio)
+    square = _number("", ratio[known], blocks.fold[known], interval)
+    if square.value < 0:
+        return ScaleNumber(FACTOR, np.nan, np.nan, np.nan, TRUTH_ALONE)
+    return _root(FACTOR, square)
+
+
+def scores_of(blocks: BlockMeans, model: str) -> dict[str, Floats]:
+    """Return the CRPS and the negative log-likelihood of the normal forecast of each mean under a model, by name."""
+    variance = getattr(blocks, model)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return {
+            crps_name(model): crps(blocks.error, variance, 0.0),
+            nll_name(model): nll(blocks.error, variance, 0.0),
+        }
 
 
 def squared_z(blocks: BlockMeans) -> dict[str, Floats]:
@@ -80,7 +106,7 @@ def _root(name: str, square: ScaleNumber) -> ScaleNumber:
 
 
 def _number(name: str, values: Floats, fold: NDArray[np.int64], interval: float) -> ScaleNumber:
-    """Return the mean of some values, with an interval between 0 and, for a coverage, 1."""
+    """Return the mean of some values, with an interval; that of a coverage lies in 0 to 1, others but NLL above 0."""
     if not len(values):
         return ScaleNumber(name, np.nan, np.nan, np.nan, NO_AREA)
     mean, folds = float(values.mean()), np.unique(fold)
@@ -91,6 +117,8 @@ def _number(name: str, values: Floats, fold: NDArray[np.int64], interval: float)
     half = half_width(interval, len(folds) - 1)
     if "coverage" in name:
         return ScaleNumber(name, mean, *_share_limits(mean, _uncorrelated(mean, spread, len(values), len(folds)), half))
+    if "_nll_" in name:
+        return ScaleNumber(name, mean, mean - half * spread, mean + half * spread)
     if not mean > 0:
         return ScaleNumber(name, mean, np.nan, np.nan, "all errors are 0")
     factor = float(np.exp(half * spread / mean))

@@ -10,7 +10,7 @@ from geouq.comparison.runs import Restricted
 from geouq.config import Intervals, Variable
 from geouq.core.overflow import overflow_is_missing
 from geouq.inference import difference_row
-from geouq.metrics.aggregate_names import RMSE
+from geouq.metrics.aggregate_names import has_units
 from geouq.numbers.differences import with_verdicts
 from geouq.tables.columns import COLUMNS, COMPARED_AREAS
 from geouq.tables.rows import Row, Table
@@ -102,7 +102,7 @@ def _numbers(one: ScaleDifference, variable: Variable, interval: float) -> Row:
         "side_metres": _known(one.side),
         "n_areas": one.areas,
         "metric": one.metric,
-        "units": (variable.units or "1") if one.metric == RMSE else "1",
+        "units": (variable.units or "1") if has_units(one.metric) else "1",
         "value": _known(one.value),
         "baseline": _known(one.baseline),
         **difference_row(one.difference, interval, JACKKNIFE),

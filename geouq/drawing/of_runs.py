@@ -26,6 +26,7 @@ from geouq.figures import (
 from geouq.figures.regions import region_panels
 from geouq.figures.style import readable_name
 from geouq.maps.cell_metrics import scale_of_cells
+from geouq.metrics.aggregate_names import TRUTH_SHARE
 
 
 @figure(of_regions=True)
@@ -227,4 +228,9 @@ def error_correlation(case: Case) -> Figure | None:
     if case.evaluation_unit.level != "all":
         return None
     rows = [row for row in case.rows("error_correlogram") if row["threshold"] is None and not row.get("class")]
-    return error_correlation_figure(rows, title=case.title_of_variable, width=case.width)
+    removed = [
+        row["value"]
+        for row in case.rows("error_correlation")
+        if row["parameter"] == TRUTH_SHARE and row["threshold"] is None and not row.get("class")
+    ]
+    return error_correlation_figure(rows, title=case.title_of_variable, width=case.width, removed=sum(removed))

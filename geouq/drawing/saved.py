@@ -27,6 +27,7 @@ from geouq.tables.rows import Row
 from geouq.verdict import verdicts_of
 
 Inferred = Callable[[EvaluationUnit, str], Inference]
+DRAWN = ("metrics", "tests", "shift", "aggregates", "error_correlation", "error_correlogram")  # tables with figures
 
 
 @dataclass(frozen=True)
@@ -104,7 +105,7 @@ def _open(
     kept = [unit for unit in every if unit.name in selection.regions or _is_shown(unit, zones)]
     shown = [unit for unit in kept if _is_shown(unit, zones)]
     metric_options = metric_options_of(experiment, record.variables, summaries)
-    rows = {name: saved_rows(folder, name) for name in ("metrics", "tests", "shift", "aggregates", "error_correlogram")}
+    rows = {name: saved_rows(folder, name) for name in DRAWN}
     source = Source(
         preferred_scheme(experiment), metric_options, shown, _inferring(experiment, metric_options, zones, summaries),
         rows, verdicts_of(rows["metrics"], rows["tests"]), summaries, zones, experiment.intervals,

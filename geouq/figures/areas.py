@@ -100,7 +100,9 @@ def _finish(axes: Axes, ideal: float, label: str, *, is_share: bool) -> None:
     dress(axes, "side of the block (km)", label)
 
 
-def error_correlation_figure(rows: Sequence[Row], *, title: str, width: float | None = None) -> Figure | None:
+def error_correlation_figure(
+    rows: Sequence[Row], *, title: str, width: float | None = None, removed: float = 0.0
+) -> Figure | None:
     """Return the correlation of z of pairs of pixels by distance, and the fitted model.
 
     Parameters
@@ -111,6 +113,8 @@ def error_correlation_figure(rows: Sequence[Row], *, title: str, width: float | 
         Of the figure.
     width : float, optional
         In mm.
+    removed : float
+        Share of z^2 that is the truth's own error, which the correlation does not contain.
 
     Returns
     -------
@@ -137,7 +141,8 @@ def error_correlation_figure(rows: Sequence[Row], *, title: str, width: float | 
     level = percent(known[0]["ci_level"]) if known[0].get("ci_level") else ""
     limits = f"bars and bands: {level} intervals by a jackknife; " if level else ""
     left_out = f"left out if the standard error exceeds {MOST_UNCERTAIN:g}"
-    note(figure, f"points: pairs of cells; lines: fitted model; {limits}{left_out}")
+    without = f"; without the truth's own error, {100 * removed:.0f} % of z²" if removed else ""
+    note(figure, f"points: pairs of cells; lines: fitted model; {limits}{left_out}{without}")
     key(figure, [axes])
     return figure
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from geouq.config import Variable
 from geouq.core.wording import for_people, true_minus
-from geouq.metrics.aggregate_names import MOST_UNCERTAIN, RMSE, SPREAD_SKILL
+from geouq.metrics.aggregate_names import MOST_UNCERTAIN, RMSE, SPREAD_SKILL, TRUTH_SHARE
 from geouq.pages.content import ReportContent
 from geouq.pages.diagrams import (
     Frame,
@@ -56,11 +56,11 @@ class AreaDiagrams:
 
 
 def area_sentences(content: ReportContent) -> list[str]:
-    """Return what to use for means of areas of each variable: by the correlation of errors, and by members."""
+    """Return what to use for means of areas: by the correlation of errors, the truth's own error, and by members."""
     return [
         said
         for variable in content.variables
-        for sentence in (_sentence, _sentence_of_members)
+        for sentence in (_sentence, _sentence_of_truth, _sentence_of_members)
         if (said := sentence(content, variable))
     ]
 
@@ -84,6 +84,17 @@ def _sentence(content: ReportContent, variable: Variable) -> str:
         f"{factor} times too small, and {LEVEL} % intervals cover {_percent(covered['value'])}; with the fitted "
         f"correlation and corrected std they cover {_percent(calibrated['value'])}."
     )
+
+
+def _sentence_of_truth(content: ReportContent, variable: Variable) -> str:
+    """Say which share of the squared errors was removed, because it is the truth's own error."""
+    for row in _of_means(_own(content.error_correlation, variable)):
+        if row["parameter"] == TRUTH_SHARE and row["value"] is not None:
+            return (
+                f"{variable.name}: the truth's own error is {_percent(row['value'])} of z². It is left out of the "
+                "correlation of errors and of the std of means."
+            )
+    return ""
 
 
 def _sentence_of_members(content: ReportContent, variable: Variable) -> str:

@@ -32,8 +32,8 @@ class ReportContent:
     the resolved configuration. cells : sums of the cells of all tiles, None without pixels. recalibrated : results of a
     recalibration of this run, None without one. input_warnings : shown above the verdicts. curves : of the diagrams.
     outlines : of regions that are polygons. looks : small pictures of the maps of pixels. areas, aggregates,
-    aggregate_comparison, error_correlogram : rows of these tables, empty without means of areas. members : number of
-    members without variances, 0 for other forecasts.
+    aggregate_comparison, error_correlation, error_correlogram : rows of these tables, empty without means of areas.
+    members : number of members without variances, 0 for other forecasts.
     """
 
     name: str
@@ -65,6 +65,7 @@ class ReportContent:
     areas: Sequence[Row] = ()
     aggregates: Sequence[Row] = ()
     aggregate_comparison: Sequence[Row] = ()
+    error_correlation: Sequence[Row] = ()
     error_correlogram: Sequence[Row] = ()
     members: int = 0
 

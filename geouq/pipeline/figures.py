@@ -106,7 +106,7 @@ def _of_variable(unit: EvaluationUnit, variable: Variable) -> EvaluationUnit:
 def _rows_by_variable(tables: Mapping[str, Table]) -> RowsOf:
     """Return the rows of the tables that figures show, but those of tiles, by variable and model and by table."""
     found: dict[tuple[str, str], dict[str, list[Row]]] = {}
-    for name in ("metrics", "shift", "aggregates", "error_correlogram"):
+    for name in ("metrics", "shift", "aggregates", "error_correlation", "error_correlogram"):
         for row in tables[name].without_tiles() if name in tables else ():
             found.setdefault((row["variable"], row["model"]), {}).setdefault(name, []).append(row)
     return found

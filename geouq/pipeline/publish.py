@@ -300,6 +300,7 @@ def _content_of_pages(
         areas=tables["areas"].rows if "areas" in tables else (),
         aggregates=tables["aggregates"].rows if "aggregates" in tables else (),
         aggregate_comparison=tables[BY_AREAS].rows if BY_AREAS in tables else (),
+        error_correlation=tables["error_correlation"].rows if "error_correlation" in tables else (),
         error_correlogram=tables["error_correlogram"].rows if "error_correlogram" in tables else (),
         members=members_in(evaluated.summaries.form()),
         config=resolved(experiment),

@@ -191,8 +191,12 @@ TABLES: Mapping[str, TableRecord] = {
     ),
     "aggregates": TableRecord(
         "tables/aggregates.csv",
-        "Calibration of means by the size of the area, under each model of the correlation of errors.",
-        ("variable", "model", "kind", "side_cells", "side_metres", "n_areas", "metric", "units", "value", *_INTERVAL),
+        "Calibration and scores of means, and of areas above thresholds and of classes, by the size of the area, under "
+        "each model of the correlation of errors.",
+        (
+            *("variable", "model", "threshold", "class", "kind", "side_cells", "side_metres", "n_areas", "metric"),
+            *("units", "value", *_INTERVAL),
+        ),
     ),
     "error_correlation": TableRecord(
         "tables/error_correlation.csv",

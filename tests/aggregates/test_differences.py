@@ -14,6 +14,10 @@ from geouq.metrics.aggregate_names import compared_names
 LEVELS, INTERVAL = (0.5, 0.9), 0.95
 MODELS = ("independent", "fitted", "full", "calibrated")
 FOLDS, AREAS = 10, 12  # areas in each fold
+SCORES = {  # of an error e and a std s, by scipy
+    "crps": lambda e, s: e * (2 * norm.cdf(e, scale=s) - 1) + 2 * s**2 * norm.pdf(e, scale=s) - s / np.sqrt(np.pi),
+    "nll": lambda e, s: -norm.logpdf(e, scale=s),
+}
 
 
 def means(error, variance=1.0, fold=None, number=None):
@@ -51,6 +55,8 @@ def restated(metric, errors, variances, fold):
     def number(k, kept):
         if kind == "rmse":
             return np.mean(errors[k][kept] ** 2)
+        if kind in ("crps", "nll"):
+            return np.mean(SCORES[kind](errors[k], np.sqrt(variances[k]))[kept])
         return np.mean(z2[k][kept]) if kind == "zms" else np.mean(z2[k][kept] <= half**2)
 
     everything = np.ones(len(fold), bool)
@@ -60,7 +66,7 @@ def restated(metric, errors, variances, fold):
     base, value = number(0, everything), number(1, everything)
     if kind == "rmse":
         return np.sqrt(base), np.sqrt(value), error / (np.sqrt(base) + np.sqrt(value)), 1.0
-    if kind == "zms":
+    if kind in ("zms", "crps", "nll"):
         return base, value, error, 1.0
     one, other = (own <= half**2 for own in z2)
     only_first, only_other = np.mean(one & ~other), np.mean(other & ~one)
@@ -111,10 +117,32 @@ def test_the_p_value_is_below_the_level_exactly_if_the_interval_of_the_rmse_excl
 def test_a_worse_forecast_is_found():
     found = differences(*map(means, errors(np.random.default_rng(0), (1.0, 2.0))))
 
-    for metric in ("rmse", "zms_calibrated", "coverage_calibrated_90"):
+    for metric in ("rmse", "zms_calibrated", "coverage_calibrated_90", "crps_calibrated", "nll_calibrated"):
         assert found[metric].difference.better == -1
         assert found[metric].difference.p_value < 0.05
     assert found["rmse"].difference.low > 0 > found["coverage_calibrated_90"].difference.high
+    assert found["crps_calibrated"].difference.low > 0 < found["nll_calibrated"].difference.low
+
+
+def test_a_forecast_with_the_same_errors_is_better_by_scores_if_its_std_is_right():
+    own = errors(np.random.default_rng(0))[0]
+
+    found = differences(means(own, 9.0), means(own, 1.0))
+
+    for metric in ("crps_calibrated", "nll_calibrated"):
+        assert found[metric].difference.better == 1
+        assert found[metric].difference.high < 0
+        assert found[metric].difference.p_value < 0.05
+    assert found["rmse"].difference.better == 0
+
+
+def test_a_lower_negative_log_likelihood_is_better_on_both_sides_of_zero():
+    own = 1e-3 * errors(np.random.default_rng(0))[0]
+
+    found = differences(means(own, 1e-2), means(own, 1e-6))["nll_calibrated"]
+
+    assert found.value < found.baseline < 0
+    assert found.difference.better == 1
 
 
 def test_shares_on_both_sides_of_their_level_differ_and_neither_is_better():
@@ -189,9 +217,11 @@ def test_few_areas_and_a_difference_that_is_the_same_everywhere_have_no_interval
 
 def test_intervals_of_differences_hold_the_true_ones():
     """In 1000 simulations, 95 % intervals hold 95.1 % (RMSE), 94.4 % (mean z^2) and 96.7 % (coverage)."""
+    crps = [np.sqrt(2 / np.pi) * np.sqrt(1 + own**2) - 1 / np.sqrt(np.pi) for own in (1.0, 1.3)]
     scale = 1.0, 1.3
     covered = [2 * norm.cdf(norm.ppf(0.95) / own) - 1 for own in scale]
     true = {"rmse": 0.3, "zms_calibrated": 0.69, "coverage_calibrated_90": covered[1] - covered[0]}
+    true |= {"crps_calibrated": crps[1] - crps[0], "nll_calibrated": 0.69 / 2}
     held = dict.fromkeys(true, 0)
     for seed in range(250):
         found = differences(*map(means, errors(np.random.default_rng(seed), scale)))

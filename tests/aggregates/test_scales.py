@@ -3,11 +3,13 @@
 import numpy as np
 import pytest
 from cell_maps import CELLS, PIXELS, SIDE, TILES, cells_of, mixed, places
+from scipy.stats import norm, t
 
 from geouq.aggregates.blocks import BlockMeans, block_means
 from geouq.aggregates.estimation import error_correlation
 from geouq.aggregates.scales import numbers_of_scale
 
+MODELS = ("independent", "fitted", "full", "calibrated")
 SHAPE = TILES[0] * CELLS * PIXELS, TILES[1] * CELLS * PIXELS
 
 
@@ -95,3 +97,59 @@ def test_few_areas_have_a_number_and_no_interval():
     assert found.value == 1
     assert np.isnan(found.low)
     assert found.reason == "6 areas are too few"
+
+
+def test_scores_are_those_of_the_normal_forecast_of_each_area():
+    rng = np.random.default_rng(2)
+    error, fold = rng.normal(0, 1.2, 60), np.repeat(np.arange(6), 10)
+    variances = dict(zip(MODELS, rng.uniform(0.5, 2, (4, 60)), strict=True))
+    blocks = BlockMeans(error, **variances, noise=0 * error, area=0 * error + 1, fold=fold, number=np.arange(60))
+
+    found = {number.metric: number for number in numbers_of_scale(blocks, (0.9,), 0.95)}
+
+    for model, variance in variances.items():
+        s, half = np.sqrt(variance), t.ppf(0.975, 5)
+        draws = error[:, None] + s[:, None] * norm.ppf((np.arange(4000) + 0.5) / 4000)
+        crps = np.abs(draws).mean(1) - s / np.sqrt(np.pi)  # E|X - y| - E|X - X'| / 2
+        assert found[f"aggregate_crps_{model}"].value == pytest.approx(crps.mean(), rel=1e-3)
+        nll = -norm.logpdf(error, scale=s)
+        left_out = np.array([nll[fold != own].mean() for own in range(6)])
+        spread = np.sqrt(5 / 6 * ((left_out - left_out.mean()) ** 2).sum())
+        one = found[f"aggregate_nll_{model}"]
+        assert one.value == pytest.approx(nll.mean(), rel=1e-12)
+        assert [one.low, one.high] == pytest.approx([nll.mean() - half * spread, nll.mean() + half * spread], rel=5e-3)
+
+
+def test_scores_are_lowest_with_the_right_model_of_correlation():
+    found = [numbers(mixed(np.random.default_rng(seed), SHAPE, (0.5, 3)), 4) for seed in range(8)]
+
+    for score in ("crps", "nll"):
+        mean = {model: np.mean([one[f"{score}_{model}"].value for one in found]) for model in MODELS}
+        assert mean["fitted"] < min(mean["independent"], mean["full"])
+        assert mean["calibrated"] < min(mean["independent"], mean["full"])
+
+
+def of_measured_truth(seed, size=1.0, count=2000):
+    """Errors of areas whose std is twice too small, and that a truth with errors of its own shows; and their factor."""
+    rng = np.random.default_rng(seed)
+    own, noise = 0.25, rng.uniform(1, 3, count)
+    error = size * rng.standard_normal(count) * np.sqrt(4 * own + noise)
+    variance, fold, one = own + noise, np.arange(count) % 10, np.ones(count)
+    blocks = BlockMeans(error, variance, variance, variance, variance, noise, one, fold, np.arange(count))
+    (found,) = (one for one in numbers_of_scale(blocks, (0.9,), 0.95) if one.metric == "aggregate_factor")
+    return found, ((error**2 - noise) / own).mean()
+
+
+def test_the_factor_is_of_the_std_of_the_map_without_the_truths_own_error():
+    found = [of_measured_truth(seed) for seed in range(40)]
+
+    for factor, square in found:
+        assert factor.value == pytest.approx(np.sqrt(square), rel=1e-12)
+    assert np.mean([factor.low < 2 < factor.high for factor, _ in found]) >= 0.85
+
+
+def test_there_is_no_factor_if_all_errors_are_the_truths_own():
+    factor, _ = of_measured_truth(0, size=0.1)
+
+    assert np.isnan(factor.value)
+    assert factor.reason == "the truth's own error is as large as the errors of means"

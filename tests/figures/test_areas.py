@@ -67,6 +67,14 @@ def test_a_table_without_intervals_gives_points_and_lines_alone():
     assert len(axes.lines) == 5
 
 
+def test_the_correlation_of_errors_names_the_removed_error_of_the_truth():
+    def notes(**more):
+        return " ".join(text.get_text() for text in error_correlation_figure(PAIRS, title="t", **more).texts)
+
+    assert "without the truth's own error, 35 % of z²" in " ".join(notes(removed=0.346).split())
+    assert "truth" not in notes()
+
+
 def test_correlations_that_are_hardly_known_are_not_shown():
     (axes,) = error_correlation_figure([*PAIRS, PAIRS[-1] | {"standard_error": 0.6, "distance": 5e4}], title="t").axes
 

@@ -62,6 +62,15 @@ def test_members_are_judged_by_their_means_over_the_largest_areas_with_an_interv
     assert area_sentences(content(aggregates=rows)) == [f"P95: members' means of areas of 63 km {says}"]
 
 
+def test_the_removed_error_of_the_truth_is_named():
+    removed = {"parameter": "truth_share", "value": 0.346}
+    rows = [VARIABLE | {"threshold": threshold, "class": ""} | removed for threshold in (None, 20.0)]
+
+    (said,) = area_sentences(content(error_correlation=rows))
+
+    assert said.startswith("P95: the truth's own error is 35 % of z². It is left out of")
+
+
 @pytest.mark.parametrize("rows", [[], CORRELATED[:1]])
 def test_nothing_is_said_without_numbers(rows):
     assert area_sentences(content(aggregates=rows)) == []
