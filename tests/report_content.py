@@ -73,6 +73,7 @@ def content(tests=(), **changes):
                 "model": "",
                 "region": "all",
                 "areas": "",
+                "share": "",
                 "min": None,
                 "max": 2.0,
                 "value": 2.5,

@@ -267,6 +267,10 @@ class Gate(Section):
         description="size of the areas of a metric of means, such as `aggregate_coverage_calibrated_90`: side of a "
         "square in cells (1, 2, 4 ...), `tile` or `region`",
     )
+    share: Text | None = Field(
+        default=None,
+        description="threshold, or name of a class, if the metric is of the area above it or of the class",
+    )
     min: float | None = Field(default=None, description="lowest value that passes")
     max: float | None = Field(default=None, description="highest value that passes")
     on: Literal["estimate", "interval"] = Field(
@@ -279,6 +283,8 @@ class Gate(Section):
             raise ValueError("needs min or max, or both")
         if (self.areas is not None) != self.metric.startswith("aggregate_"):
             raise ValueError("areas belongs to metrics of means, aggregate_..., and these need it (areas: 1)")
+        if self.share is not None and self.areas is None:
+            raise ValueError("share belongs to metrics of means, aggregate_...")
         if self.min is not None and self.max is not None and self.min > self.max:
             raise ValueError(f"min {self.min} is more than max {self.max}: no value can pass")
         return self

@@ -213,7 +213,8 @@ def scales(case: Case) -> Figure | None:
     """
     if case.evaluation_unit.level != "all":
         return None
-    return scales_figure(case.rows("aggregates"), title=case.title_of_variable, width=case.width)
+    rows = [row for row in case.rows("aggregates") if row.get("threshold") is None and not row.get("class")]
+    return scales_figure(rows, title=case.title_of_variable, width=case.width)
 
 
 @figure(

@@ -7,9 +7,10 @@ from pathlib import Path
 
 from geouq.config import Experiment, Gate, Variable, config_error, suggestion
 from geouq.core.atomic import write_text
+from geouq.forms.classes import Classes
 from geouq.inference import why_never
 from geouq.metrics import METRICS, Metric, MetricOptions, evaluate_metrics, metrics_of, named
-from geouq.metrics.aggregate_names import aggregate_names
+from geouq.metrics.aggregate_names import SPREAD_SKILL, aggregate_names
 from geouq.metrics.ensemble import ONE_VARIANCE
 from geouq.metrics.record import ANY, SHARE
 from geouq.rasters.catalog import Catalog
@@ -20,12 +21,15 @@ from geouq.summary.threshold_sums import no_thresholds
 from geouq.tables.rows import Row, Table, by_model, metric_options_for, metric_rows, sorted_table
 from geouq.zones import TileZones
 
+MEAN: Row = {"threshold": None, "class": ""}  # columns of means of the variable itself
+
 
 @dataclass(frozen=True)
 class GateResult:
     """A gate, the value that it judged, and whether it passed; what is missing does not pass.
 
     on : estimate, or interval, of which `low` and `high` are the ends. reason : why what was to be judged is missing.
+    share : "> threshold" or "= class" if the gate is on the area above a threshold or of a class.
     """
 
     metric: str
@@ -42,9 +46,11 @@ class GateResult:
     passed: bool
     reason: str
     areas: str = ""
+    share: str = ""
 
     def __str__(self) -> str:
-        of = f"{self.variable} ({self.model})" if self.model else self.variable
+        name = f"{self.variable} {self.share}".rstrip()
+        of = f"{name} ({self.model})" if self.model else name
         where = f"of {self.areas}" if self.areas else f"in {self.region}"
         said = f"{self.metric} of {of} {where} is {_shown(self.value)}"
         if self.reason:
@@ -96,15 +102,26 @@ def _require_possible_bounds(experiment: Experiment) -> None:
 
 def _aggregates_of_nothing(experiment: Experiment, variables: Sequence[Variable], form: Form) -> list[Row]:
     """Return the rows of means of areas that a run may give; it may turn out that there is no area of such a size."""
-    if experiment.aggregates == "none" or not form.has_variance:
+    if experiment.aggregates == "none":
         return []
     wanted = dict.fromkeys(_size_of(gate.areas) for gate in experiment.gates if gate.areas is not None)
+    names = aggregate_names(experiment.levels, form)
     return [
-        {"variable": variable.variable, "model": variable.model, "metric": metric, "value": None, **size}
+        {"variable": variable.variable, "model": variable.model, "metric": metric, "value": None, **size, **share}
         for variable in variables
-        for metric in aggregate_names(experiment.levels, form)
+        for share in _shares(variable, form)
+        for metric in names
+        if metric != SPREAD_SKILL or share == MEAN
         for size in map(dict, wanted)
     ]
+
+
+def _shares(variable: Variable, form: Form) -> list[Row]:
+    """Return the columns that tell what a mean is of: of a variable, of areas above its thresholds, or of classes."""
+    if isinstance(form, Classes):
+        return [{"threshold": None, "class": name} for name in form.names]
+    above = [{"threshold": threshold, "class": ""} for threshold in variable.thresholds]
+    return [MEAN, *above] if form.has_variance else []
 
 
 def _size_of(areas: int | str) -> tuple[tuple[str, object], ...]:
@@ -177,8 +194,9 @@ def judge(experiment: Experiment, metrics: Table, aggregates: Sequence[Row]) -> 
         rows = _rows_of_areas(gate, aggregates) if of_areas else _rows_of(gate, metrics.rows)
         if len(rows) == 1:
             results.append(_judged(gate, rows[0]))
-        elif of_areas and not rows and (others := _other_sizes(gate, aggregates)):
-            results.append(_judged(gate, {"value": None, "ci_method": f"there are only areas of {others}"}))
+        elif of_areas and not rows and (others := _of_other_sizes(gate, aggregates)):
+            reason = f"there are only areas of {_sizes_in_words(others)}"
+            results.append(_judged(gate, {"value": None, "ci_method": reason, "class": others[0]["class"]}))
         elif rows:
             key = "model" if len({row["model"] for row in rows}) > 1 else "group" if rows[0].get("group") else "bins"
             each = ", ".join(dict.fromkeys(row[key] for row in rows))
@@ -188,6 +206,8 @@ def judge(experiment: Experiment, metrics: Table, aggregates: Sequence[Row]) -> 
             known = sorted({row["metric"] for row in (aggregates if of_areas else metrics.rows)})
             where = f"for variable {gate.variable} and region {gate.region}"
             why = f": {ONE_VARIANCE}" if _needs_two_variances(gate.metric, known) else suggestion(gate.metric, known)
+            if of_areas and (known_of := _of_all_sizes(gate, aggregates)):
+                where, why = _without_share(gate, known_of), ""
             message = f"there is no {gate.metric} {where}{why}"
             problems.append(experiment.problem("gates", index, message=message))
     if problems:
@@ -206,13 +226,48 @@ def _rows_of_areas(gate: Gate, rows: Iterable[Row]) -> list[Row]:
     wanted = {"variable": gate.variable, "metric": gate.metric, **dict(_size_of(gate.areas or 1))}
     if gate.model is not None:
         wanted["model"] = gate.model
-    return [row for row in rows if all(row[column] == value for column, value in wanted.items())]
+    own = (row for row in rows if all(row[column] == value for column, value in wanted.items()))
+    return [row for row in own if _is_of_share(gate, row)]
 
 
-def _other_sizes(gate: Gate, rows: Iterable[Row]) -> str:
-    """Return the sizes of areas for which the number of a gate is known."""
-    own = [row for row in rows if (row["variable"], row["metric"]) == (gate.variable, gate.metric)]
+def _is_of_share(gate: Gate, row: Row) -> bool:
+    """Return whether a row is of the share of areas that a gate is on, or of means if it is on none."""
+    known = _share_of_row(row)
+    if gate.share is None or known is None or isinstance(known, str):
+        return gate.share == known
+    try:
+        return float(gate.share) == known
+    except ValueError:
+        return False
+
+
+def _share_of_row(row: Row) -> float | str | None:
+    """Return the class or the threshold of a row; None of a mean."""
+    return row["class"] or row["threshold"]
+
+
+def _of_other_sizes(gate: Gate, rows: Iterable[Row]) -> list[Row]:
+    """Return the rows of the number of a gate, of all sizes of areas."""
+    return [row for row in _of_all_sizes(gate, rows) if _is_of_share(gate, row)]
+
+
+def _sizes_in_words(own: Iterable[Row]) -> str:
     return ", ".join(dict.fromkeys(size_in_words(row["kind"], row["side_cells"]) for row in own))
+
+
+def _of_all_sizes(gate: Gate, rows: Iterable[Row]) -> list[Row]:
+    """Return the rows of the number of a gate, of all sizes and shares of areas."""
+    return [row for row in rows if (row["variable"], row["metric"]) == (gate.variable, gate.metric)]
+
+
+def _without_share(gate: Gate, rows: Iterable[Row]) -> str:
+    """Say that there is no such number of means, or of a share, and of which shares there is one."""
+    shares = dict.fromkeys(_share_of_row(row) for row in rows)
+    each = ", ".join(share if isinstance(share, str) else f"{share:g}" for share in shares if share is not None)
+    if gate.share is None:
+        return f"of means for variable {gate.variable}; add one of share: {each}"
+    known = f"it is known of share: {each}" if each else "it has neither thresholds nor classes"
+    return f"of share {gate.share} for variable {gate.variable}; {known}"
 
 
 def size_in_words(kind: str, side: int | None) -> str:
@@ -242,6 +297,7 @@ def _judged(gate: Gate, row: Row) -> GateResult:
         passed,
         reason,
         areas,
+        "" if gate.share is None else f"= {gate.share}" if row.get("class") else f"> {gate.share}",
     )
 
 

@@ -38,6 +38,7 @@ LOWEST = -0.2  # correlation
 AREAS = "tables/areas.csv"
 COMPARED = {  # headings of the numbers of models
     RMSE: "RMSE",
+    "aggregate_crps_calibrated": "CRPS, calibrated",
     "aggregate_zms_fitted": "mean z², fitted",
     f"aggregate_coverage_fitted_{LEVEL}": f"coverage of {LEVEL} %, fitted",
     "aggregate_zms_calibrated": "mean z², calibrated",
@@ -57,16 +58,24 @@ class AreaDiagrams:
 
 def area_sentences(content: ReportContent) -> list[str]:
     """Return what to use for means of areas: by the correlation of errors, the truth's own error, and by members."""
-    return [
-        said
-        for variable in content.variables
-        for sentence in (_sentence, _sentence_of_truth, _sentence_of_members)
-        if (said := sentence(content, variable))
-    ]
+    found = []
+    for variable in content.variables:
+        rows = _own(content.aggregates, variable)
+        of_shares: dict[str, list[Row]] = {}
+        for row in rows:
+            of_shares.setdefault(_named(variable, row), []).append(row)
+        found += [_sentence(name, own) for name, own in of_shares.items()]
+        found += [_sentence_of_truth(content, variable), _sentence_of_members(_of_means(rows), variable)]
+    return [said for said in found if said]
 
 
-def _sentence(content: ReportContent, variable: Variable) -> str:
-    cells = {row["metric"]: row for row in _own(content.aggregates, variable) if row["side_cells"] == 1}
+def _named(variable: Variable, row: Row) -> str:
+    """Return the name of a variable, or what the share of an area is of."""
+    return variable.name if _share(row) == (None, "") else _what(variable, row)
+
+
+def _sentence(name: str, rows: Sequence[Row]) -> str:
+    cells = {row["metric"]: row for row in rows if row["side_cells"] == 1}
     numbers = {name: cells.get(f"aggregate_{name}") for name in ("zms_independent", f"coverage_independent_{LEVEL}")}
     zms, covered = numbers.values()
     calibrated = cells.get(f"aggregate_coverage_calibrated_{LEVEL}")
@@ -75,12 +84,12 @@ def _sentence(content: ReportContent, variable: Variable) -> str:
     size = f"areas of {_length(zms['side_metres'])}" if zms["side_metres"] else "areas of a cell"
     if zms.get("ci_low") is None or zms["ci_low"] <= 1:
         return (
-            f"{variable.name}: no sign that pixels of {size} share errors; taken as independent, "
+            f"{name}: no sign that pixels of {size} share errors; taken as independent, "
             f"{LEVEL} % intervals of means cover {_percent(covered['value'])}."
         )
     factor = for_people(float(f"{zms['value'] ** 0.5:.2g}"))
     return (
-        f"{variable.name}: for {size} use the fitted correlation. With independent pixels the std of a mean is "
+        f"{name}: for {size} use the fitted correlation. With independent pixels the std of a mean is "
         f"{factor} times too small, and {LEVEL} % intervals cover {_percent(covered['value'])}; with the fitted "
         f"correlation and corrected std they cover {_percent(calibrated['value'])}."
     )
@@ -97,10 +106,10 @@ def _sentence_of_truth(content: ReportContent, variable: Variable) -> str:
     return ""
 
 
-def _sentence_of_members(content: ReportContent, variable: Variable) -> str:
+def _sentence_of_members(rows: Sequence[Row], variable: Variable) -> str:
     """Compare the spread of the means of members with their error, for the largest blocks that have an interval."""
-    rows = [row for row in _own(content.aggregates, variable) if row["metric"] == SPREAD_SKILL]
-    known = [row for row in rows if row["kind"] == "block" and row.get("ci_low") is not None]
+    blocks = [row for row in rows if row["metric"] == SPREAD_SKILL and row["kind"] == "block"]
+    known = [row for row in blocks if row.get("ci_low") is not None]
     if not known:
         return ""
     row = known[-1]
@@ -116,7 +125,7 @@ def area_diagrams(content: ReportContent, most: int) -> list[AreaDiagrams]:
     """Return the diagrams of the first variables that have some."""
     found = []
     for variable in content.variables:
-        scales = _scales(_own(content.aggregates, variable), variable.name)
+        scales = _scales(_of_means(_own(content.aggregates, variable)), variable.name)
         correlation = _correlation(_of_means(_own(content.error_correlogram, variable)), variable.name)
         if scales or correlation:
             found.append(AreaDiagrams(variable.name, scales, correlation))
@@ -263,7 +272,7 @@ def _cells(variable: Variable, row: Row) -> list[Cell]:
 
 
 def _share(row: Row) -> tuple[float | None, str]:
-    return row["threshold"], row.get("class") or ""
+    return row.get("threshold"), row.get("class") or ""
 
 
 def _what(variable: Variable, row: Row) -> str:

@@ -145,7 +145,7 @@ def log_results(results: Results) -> None:
 
 def _bounds(gate: GateResult) -> Iterator[dict[str, Any]]:
     """Yield an entry for each bound of a gate; its value is the end of the interval if the interval was judged."""
-    model = f" ({gate.model})" if gate.model else ""
+    model, share = f" ({gate.model})" if gate.model else "", f" {gate.share}" if gate.share else ""
     judged = {">=": (gate.min, gate.low), "<=": (gate.max, gate.high)}
     for operator, (limit, end) in judged.items():
         if limit is None:
@@ -153,13 +153,14 @@ def _bounds(gate: GateResult) -> Iterator[dict[str, Any]]:
         value = gate.value if gate.on == "estimate" else end
         kept = value is not None and (value >= limit if operator == ">=" else value <= limit)
         yield {
-            "name": f"{gate.metric} of {gate.variable}{model} in {gate.region} {operator} {limit:g}",
+            "name": f"{gate.metric} of {gate.variable}{share}{model} in {gate.region} {operator} {limit:g}",
             "metric": gate.metric,
             "variable": gate.variable,
             "model": gate.model,
             "region": gate.region,
             "bins": gate.bins,
             "areas": gate.areas,
+            "share": gate.share,
             "on": gate.on,
             "op": operator,
             "limit": limit,

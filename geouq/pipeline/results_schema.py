@@ -25,6 +25,7 @@ GATE: Mapping[str, Schema] = {
     "region": TEXT,
     "bins": TEXT,
     "areas": TEXT | {"description": "size of the areas whose means are judged; empty for pixels"},
+    "share": TEXT | {"description": "threshold or class of areas above it or of it, such as `> 20`; empty for means"},
     "on": {"enum": ["estimate", "interval"], "description": "what was judged"},
     "op": {"enum": [">=", "<="]},
     "limit": {"type": "number"},

@@ -35,6 +35,15 @@ def test_correlated_errors_are_named_with_their_factor_and_the_remedy():
     assert second.endswith("with the fitted correlation and corrected std they cover 90 %.")
 
 
+def test_areas_of_classes_and_above_thresholds_have_sentences_of_their_own():
+    shares = [{"threshold": 20.0, "class": ""}, {"threshold": None, "class": "forest"}]
+    rows = [row | share for share in ({"threshold": None, "class": ""}, *shares) for row in CORRELATED]
+
+    said = area_sentences(content(aggregates=rows))
+
+    assert [one.split(":")[0] for one in said] == ["P95", "share of P95 > 20 m", "share of forest (P95)"]
+
+
 def test_no_claim_is_made_where_the_interval_holds_one():
     rows = [scale("zms_independent", 1.2, 0.8, 1.7), *CORRELATED[1:]]
 

@@ -91,6 +91,27 @@ def test_the_area_above_a_threshold_is_that_of_the_pixels(ran):
     assert list(models) == ["height", "height > 100"]
 
 
+def test_areas_above_a_threshold_are_judged_by_the_size_of_the_areas(ran):
+    folder = ran(CLASSES, thresholds="[100]")
+
+    rows = [row for row in table(folder, "aggregates") if row["threshold"] == "100.0"]
+    assert {row["kind"] for row in rows} == {"block", "tile", "region"}
+    found = {row["metric"]: row for row in rows if row["kind"] == "tile"}
+    z = []
+    for name in TILES:
+        mean, std, error = pixels(folder, (name,))
+        p, above = norm.sf(100, mean, std), mean - error > 100
+        z.append((p - above).sum() / np.sqrt((p * (1 - p)).sum()))
+    zms = found["aggregate_zms_independent"]
+    assert float(zms["value"]) == pytest.approx(np.mean(np.square(z)), rel=1e-9)
+    assert (int(zms["n_areas"]), zms["units"]) == (6, "1")
+    cells = {row["metric"]: float(row["value"]) for row in rows if row["side_cells"] == "1"}
+    assert cells["aggregate_zms_independent"] > 3
+    assert cells["aggregate_zms_fitted"] == pytest.approx(1, abs=0.35)
+    assert cells["aggregate_coverage_calibrated_90"] == pytest.approx(0.9, abs=0.07)
+    assert cells["aggregate_crps_fitted"] < cells["aggregate_crps_independent"]
+
+
 def test_there_is_no_interval_above_a_threshold_that_hardly_a_pixel_reaches(ran):
     rows = [row for row in table(ran(thresholds="[1000]"), "areas") if row["threshold"]]
 
@@ -216,6 +237,19 @@ def test_a_gate_on_the_coverage_of_means_passes_and_fails_by_its_bound(geouq, tm
     assert "aggregate_zms_independent of height of 2 x 2 cells is" in failed.stderr
 
 
+def test_a_gate_on_a_share_is_on_the_area_above_that_threshold(geouq, tmp_path):
+    text = gate("zms_independent", "1, share: 100", "min: 2")
+    config = write(tmp_path, text, thresholds="[100, 105]")
+
+    assert geouq("run", config, "--quiet").exit_code == 0
+
+    [judged] = json.loads((tmp_path / "results/small/gates.json").read_text(encoding="utf-8"))
+    rows = [row for row in table(tmp_path, "aggregates") if row["side_cells"] == "1"]
+    wanted = {row["threshold"]: float(row["value"]) for row in rows if row["metric"] == judged["metric"]}
+    assert judged["value"] == wanted["100.0"] != wanted[""]
+    assert judged["share"] == "> 100"
+
+
 def test_a_gate_on_areas_of_a_size_that_there_is_not_fails_and_names_the_sizes(geouq, tmp_path):
     done = geouq("run", write(tmp_path, gate("zms_full", 64, "max: 2")), "--quiet")
 
@@ -230,6 +264,11 @@ def test_a_gate_on_areas_of_a_size_that_there_is_not_fails_and_names_the_sizes(g
         (gate("zms_fitted", 1, "max: 2") + "aggregates: none\n", "there is no aggregate_zms_fitted"),
         ("gates: [{metric: aggregate_zms_full, variable: height, max: 2}]\n", "areas belongs to metrics of means"),
         ("gates: [{metric: zms, variable: height, areas: 1, max: 2}]\n", "areas belongs to metrics of means"),
+        ("gates: [{metric: zms, variable: height, share: 1, max: 2}]\n", "share belongs to metrics of means"),
+        (
+            gate("zms_full", "1, share: 100", "max: 2"),
+            "of share 100 for variable height; it has neither thresholds nor classes",
+        ),
     ],
 )
 def test_a_gate_on_means_that_there_cannot_be_is_refused_before_the_work(geouq, tmp_path, text, said):

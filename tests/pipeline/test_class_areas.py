@@ -11,6 +11,7 @@ from scipy.stats import norm
 
 import geouq
 from geouq.aggregates.shares import Share
+from geouq.core.errors import GeouqError
 from geouq.pipeline.data import Options
 
 SIDE, TILES, CODES = 128, ("a", "b", "c", "d", "e", "f"), {"water": 10, "grass": 20, "forest": 40}
@@ -106,10 +107,60 @@ def test_each_class_has_its_correlation_of_errors(results):
 
 
 def test_there_is_no_mean_of_a_class_number(results):
-    areas = results.frames["areas"]
+    for name in ("areas", "aggregates"):
+        assert results.frames[name]["class"].ne("").all()
 
-    assert areas["class"].ne("").all()
-    assert "aggregates" not in results.frames
+
+@pytest.mark.parametrize("name", CODES)
+@pytest.mark.parametrize("side", [1, 4])
+def test_areas_of_a_class_are_judged_by_the_size_of_blocks(maps, results, name, side):
+    frame = results.frames["aggregates"]
+    frame = frame[(frame["class"] == name) & (frame.side_cells == side)]
+    place, length = list(CODES).index(name), 16 * side
+    squares, errors, crps = [], [], []
+    for probabilities, truth in maps.values():
+        known, p = np.isfinite(truth), probabilities[place].astype(np.float64)
+        for row, column in np.ndindex(SIDE // length, SIDE // length):
+            own = slice(row * length, (row + 1) * length), slice(column * length, (column + 1) * length)
+            valid = known[own]
+            chosen, is_there = p[own][valid], truth[own][valid] == CODES[name]
+            variance = (chosen * (1 - chosen)).sum()
+            if valid.sum() >= length**2 / 2 and variance >= 5:
+                error, s = (chosen.sum() - is_there.sum()) / valid.sum(), np.sqrt(variance) / valid.sum()
+                squares.append((error / s) ** 2)
+                errors.append(error)
+                z = error / s
+                crps.append(s * (z * (2 * norm.cdf(z) - 1) + 2 * norm.pdf(z) - 1 / np.sqrt(np.pi)))
+
+    found = frame.set_index("metric")
+    assert set(found.n_areas) == {len(squares)}
+    assert found.value["aggregate_zms_independent"] == pytest.approx(np.mean(squares), rel=1e-9)
+    covered = np.mean(np.array(squares) <= norm.ppf(0.95) ** 2)
+    assert found.value["aggregate_coverage_independent_90"] == pytest.approx(covered)
+    assert found.value["aggregate_rmse"] == pytest.approx(np.sqrt(np.mean(np.square(errors))), rel=1e-9)
+    assert found.value["aggregate_crps_independent"] == pytest.approx(np.mean(crps), rel=1e-9)
+    assert found.value["aggregate_factor"] ** 2 == pytest.approx(found.value["aggregate_zms_fitted"])
+    assert set(found.units) == {"1"}
+
+
+def test_a_gate_may_bound_the_area_of_a_class(maps, tmp_path):
+    def gate(share):
+        text = f"gates: [{{metric: aggregate_zms_independent, variable: cover, areas: 1, {share}max: 1.5}}]\n"
+        return written(tmp_path, maps, text)
+
+    out = Options(out=tmp_path / "out")
+    failed = geouq.run(gate("share: grass, "), out)
+    with pytest.raises(GeouqError, match="of means for variable cover; add one of share: water, grass, forest"):
+        geouq.run(gate(""), out)
+    with pytest.raises(GeouqError, match="share gras for variable cover; it is known of share: water, grass, forest"):
+        geouq.run(gate("share: gras, "), out)
+
+    frame = failed.frames["aggregates"]
+    expected = frame[(frame["class"] == "grass") & (frame.side_cells == 1)].set_index("metric").value
+    (judged,) = failed.gates
+    assert judged.value == expected["aggregate_zms_independent"]
+    assert str(judged).startswith("aggregate_zms_independent of cover = grass of 1 x 1 cells is")
+    assert not judged.passed
 
 
 def test_a_share_is_named_by_what_it_is_of():
