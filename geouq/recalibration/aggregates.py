@@ -1,10 +1,11 @@
 """Means of areas of a recalibrated map: their calibration before and after, and the correlation of its errors."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from geouq.aggregates import Aggregates, AggregateSettings, Areas, aggregates_of, scale_rows, write_models
+from geouq.config import Variable
 from geouq.core.wording import for_people
 from geouq.metrics.aggregate_names import coverage_name
 from geouq.recalibration.corrections import Conformal, singles_of
@@ -61,8 +62,10 @@ def area_changes(
     wanted = opened.experiment.aggregates
     if wanted == "none":
         return None
-    settings = AggregateSettings(opened.experiment.levels, wanted.level, opened.experiment.intervals.level)
     variables = {variable.name: variable for variable in opened.record.variables}
+    thresholds = {name: own.thresholds for name, own in variables.items()}
+    thresholds |= {keys[0].label: variables[name].thresholds for name, keys in chosen.items() if keys[0].is_normal}
+    settings = AggregateSettings(opened.experiment.levels, wanted.level, opened.experiment.intervals.level, thresholds)
     rows, after, notes = list[Row](), dict[str, Aggregates](), list[str]()
     for name, own in recalibrators.items():
         if any(isinstance(one, Conformal) for one in singles_of(own.correction)):
@@ -73,10 +76,16 @@ def area_changes(
             after[name] = aggregates_of(_areas(opened, judged), settings, keys[0].label)
             common = {"method": keys[0].method, "judged": keys[0].judge}
             for when, found in ((BEFORE, before), (AFTER, after[name])):
-                rows += [row | common | {"when": when} for row in scale_rows(found, variables[name], settings.interval)]
+                rows += [row | common | {"when": when} for row in _rows(found, variables[name], settings.interval)]
             notes += _sentence(name, rows)
     table = Table(RECALIBRATED_AGGREGATES.columns, tuple(rows))
     return AreaChanges(by_model(table, opened.record.variables, ""), after, tuple(notes))
+
+
+def _rows(found: Aggregates, variable: Variable, interval: float) -> Iterator[Row]:
+    """Yield the rows of means, then of areas above each threshold."""
+    for share, own in found.by_share():
+        yield from scale_rows(own, variable, interval, share)
 
 
 def write_area_changes(changes: AreaChanges | None, opened: Opened, out: Path) -> list[Path]:
@@ -99,7 +108,7 @@ def _areas(opened: Opened, summaries: SavedSummaries) -> Areas:
 
 def _sentence(name: str, rows: Sequence[Row]) -> list[str]:
     """Say how much of the means of cells the intervals cover before and after; nothing if that is not known."""
-    wanted = {"variable": name, "metric": coverage_name("fitted", LEVEL), "side_cells": 1}
+    wanted = {"variable": name, "threshold": None, "metric": coverage_name("fitted", LEVEL), "side_cells": 1}
     found = {row["when"]: row for row in rows if all(row[key] == value for key, value in wanted.items())}
     if found.keys() < {BEFORE, AFTER} or None in (row["value"] for row in found.values()):
         return []

@@ -231,12 +231,15 @@ def _judge(
     fitted_on = {(judge, tile): fold.fitted for judge, own in folds.items() for fold in own for tile in fold.judged}
     fitted_on |= {(IN_SAMPLE, tile): tuple(opened.record.tiles) for tile in opened.record.tiles}
     numbers = {variable.name: i for i, variable in enumerate(opened.record.variables)}
+    thresholds = {variable.name: variable.thresholds for variable in opened.record.variables}
 
     def judged(name: str, tile: Tile) -> Judged:
         """Return the corrections with which a tile is judged."""
         own = {one: fits[fitted_on[one.judge, name]].corrections[one.variable][one.method] for one in seen}
         views = {
-            one.label: Projection(numbers[one.variable], correction, one.level, one.pit)
+            one.label: Projection(
+                numbers[one.variable], correction, one.level, one.pit, thresholds[one.variable] if one.is_normal else ()
+            )
             for one, correction in own.items()
         }
         return Judged(tile, views, opened.zones.get(name))

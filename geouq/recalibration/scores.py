@@ -89,6 +89,11 @@ class ScoreKey:
         view = "PIT" if self.pit else "normal" if self.level is None else f"{self.level:.12g}"
         return f"{self.variable}|{self.method}|{self.judge}|{view}"
 
+    @property
+    def is_normal(self) -> bool:
+        """Whether the view is the whole corrected forecast, which is normal."""
+        return self.level is None and not self.pit
+
     def is_of(self, other: "ScoreKey") -> bool:
         """Return whether it is a view of the same corrected forecast."""
         return (self.variable, self.method, self.judge) == (other.variable, other.method, other.judge)

@@ -54,12 +54,16 @@ TOGETHER = 6  # views of a window that are summed up at once: more take more mem
 
 @dataclass(frozen=True)
 class Projection:
-    """One way to look at a corrected forecast of a variable: as it is, in its interval of a level, or as its PIT."""
+    """One way to look at a corrected forecast of a variable: as it is, in its interval of a level, or as its PIT.
+
+    thresholds : of a normal forecast, of whose areas above them sums are kept.
+    """
 
     variable: int
     correction: Correcting
     level: float | None = None
     pit: bool = False
+    thresholds: tuple[float, ...] = ()
 
 
 def views_of(method: Correcting, levels: Sequence[float]) -> tuple[tuple[float | None, bool], ...]:
@@ -197,7 +201,7 @@ def sweep_judged(
 
 def _empty(one: Judged, settings: Settings, store: EntryStore) -> TileSum:
     given = {label: view.level for label, view in one.views.items() if view.level is not None}
-    labels: dict[str, tuple[float, ...]] = dict.fromkeys(one.views, ())
+    labels = {label: view.thresholds for label, view in one.views.items()}
     tile = one.tile
     return TileSum.empty(tile.name, tile.grid, labels, settings, store, weighted=tile.weighted, given=given)
 
@@ -217,7 +221,7 @@ def _sweep_piece(settings: Settings, one: Judged, piece: Piece, reading: Reading
             _visits(views, piece),
             settings,
             names,
-            thresholds=[() for _ in views],
+            thresholds=[view.thresholds for view in views],
             weighted=one.tile.weighted,
         )
 

@@ -268,10 +268,10 @@ RECALIBRATION = TableRecord(
 )
 RECALIBRATED_AGGREGATES = TableRecord(
     "recalibration/aggregates.csv",
-    "From `geouq recalibrate`: calibration of means by the size of the area, before and after the chosen correction.",
+    "From `geouq recalibrate`: the same as in `tables/aggregates.csv`, before and after the chosen correction.",
     (
-        *("variable", "model", "method", "judged", "when", "kind", "side_cells", "side_metres", "n_areas"),
-        *("metric", "units", "value", *_INTERVAL),
+        *("variable", "model", "threshold", "method", "judged", "when", "kind", "side_cells", "side_metres"),
+        *("n_areas", "metric", "units", "value", *_INTERVAL),
     ),
 )
 COMPARISON = TableRecord(
