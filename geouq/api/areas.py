@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from geouq.aggregates import AggregateSettings, Areas, aggregates_of, models_as_json, tables_of_aggregates
+from geouq.aggregates import Aggregates, AggregateSettings, Areas, aggregates_of, models_as_json, tables_of_aggregates
 from geouq.api.intervals import map_of, summarize_map
 from geouq.api.position import Maps, maps_of
 from geouq.arrays.arguments import as_number, as_numbers, checked_levels, is_xarray
@@ -31,7 +31,7 @@ from geouq.tables.rows import Table, as_frame
 
 COORDINATES = "coordinates"  # unit of distances without a CRS
 NAMES = ("areas", "aggregates", "error_correlation", "error_correlogram")
-CONSTANT = ["variable", "model"]  # columns that tell nothing of a single variable
+CONSTANT = ["variable", "model"]  # columns that tell nothing of a single variable and a single model
 Mask = NDArray[np.bool_]
 
 
@@ -47,9 +47,12 @@ class AreaTables(NamedTuple):
     error_correlation, error_correlogram : DataFrame
         Parameters of the fitted correlation of errors, and the correlation by distance.
     models : dict
-        Parameters of the fitted correlation by name: `mean`, and `mean > T` for the area above T.
+        Parameters of the fitted correlation by name: `mean`, and `mean > T` for the area above T; `mean (NAME)` of
+        several models.
     notes : tuple of str
         What makes areas and totals wrong: pixels that differ in area on the ground, and have no weights.
+    aggregate_comparison : DataFrame
+        How models differ from the first one, by the size of the area; without rows for a single model.
     """
 
     areas: pd.DataFrame
@@ -58,6 +61,7 @@ class AreaTables(NamedTuple):
     error_correlogram: pd.DataFrame
     models: dict[str, Any]
     notes: tuple[str, ...]
+    aggregate_comparison: pd.DataFrame
 
 
 def evaluate_areas(
@@ -67,6 +71,7 @@ def evaluate_areas(
     *,
     std: Any = None,
     weights: Any = None,
+    truth_variance: Any = None,
     regions: Any = None,
     dim: Dim = None,
     level: float = 0.9,
@@ -81,7 +86,11 @@ def evaluate_areas(
     Parameters
     ----------
     mean, variance, truth, std, weights : array (..., rows, columns)
-        As in `geouq.intervals`. Where coordinates are angles, give the areas of the pixels as weights.
+        As in `geouq.intervals`. Where coordinates are angles, give the areas of the pixels as weights. Of several
+        models, `mean` is a mapping of their names to arrays, and so is `variance` or `std`, unless it is the same for
+        all. The pixels that count for all models are evaluated. Tables then have a column `model`.
+    truth_variance : array (..., rows, columns), optional
+        Variance of the truth's own error. It is removed from the correlation of errors and from the std of means.
     regions : mapping of str to bool array, or array of labels, optional
         Pixels of each region, whose masks may overlap; or one label a pixel, where 0, NaN and "" are no region.
     dim : two names of dimensions or axes, optional
@@ -119,22 +128,90 @@ def evaluate_areas(
     >>> found = evaluate_areas(0.0, 1.0, truth, regions={"west": np.broadcast_to(west, (160, 160))})
     >>> found.areas.name.tolist(), bool(abs(found.areas["std"][0] * 160 - 1) < 0.2)
     (['all', 'west'], True)
+    >>> found = evaluate_areas({"old": 0.0, "new": truth / 2}, 1.0, truth)
+    >>> rmse = found.aggregate_comparison.query("metric == 'aggregate_rmse'")
+    >>> rmse.better.tolist()
+    ['new', 'new', 'new']
     """
     exceeded, own = as_numbers("thresholds", thresholds), tuple(sorted(checked_levels(levels)))
     (level,) = checked_levels(as_number("level", level), "level")
-    maps = map_of(mean, variance, truth, std=std, weights=weights, dim=dim, crs=crs)
-    masks = ((name, _on_map(mask, truth, dim, maps)) for name, mask in _regions(regions))
-    held = _summarized(maps, masks, MetricOptions(own, (), thresholds=exceeded), cell_size)
+    layers = {"weights": weights, "truth_variance": truth_variance}
+    maps = {
+        model: map_of(one, variances, truth, std=stds, dim=dim, crs=crs, **layers)
+        for model, (one, variances, stds) in _models(mean, variance, std).items()
+    }
+    first = next(iter(maps.values()))
+    masks = [(name, _on_map(mask, truth, dim, first)) for name, mask in _regions(regions)]
+    options = MetricOptions(own, (), thresholds=exceeded)
     variable = Variable(name="mean", band=1, units=units_of(truth, units), thresholds=exceeded)
-    settings = AggregateSettings(own, level, DEFAULTS.level, {variable.name: exceeded})
-    found = {variable.name: aggregates_of(held.areas(), settings, variable.name)}
-    tables = tables_of_aggregates(found, [variable], DEFAULTS.level)
-    frames = {name: as_frame(tables.get(name, Table(COLUMNS[name], ()))).drop(columns=CONSTANT) for name in NAMES}
-    models = models_as_json(found, [variable])
-    if not maps.grid.crs:
+    variables = [variable.of_model(model) for model in maps]
+    settings = AggregateSettings(own, level, DEFAULTS.level, {one.name: exceeded for one in variables})
+    found = {
+        one.name: aggregates_of(_summarized(own_maps, masks, options, cell_size).areas(), settings, one.name)
+        for one, own_maps in zip(variables, _on_common_pixels(list(maps.values())), strict=True)
+    }
+    notes = notes_of_pixel_sizes([first.grid], weighted=weights is not None)
+    return _tables(found, variables, own, notes, has_crs=bool(first.grid.crs))
+
+
+def _models(mean: Any, variance: Any, std: Any) -> dict[str, tuple[Any, Any, Any]]:
+    """Return mean, variance and std of each model by its name; the name of a single one is empty."""
+    if not isinstance(mean, Mapping):
+        for name, given in (("variance", variance), ("std", std)):
+            if isinstance(given, Mapping):
+                raise DataError(f"{name} is of several models and mean is not; give both as mappings of their names")
+        return {"": (mean, variance, std)}
+    for name in mean:
+        if not isinstance(name, str) or not name:
+            raise DataError(f"mean: {name!r} cannot name a model; give text")
+    for name, given in (("variance", variance), ("std", std)):
+        if isinstance(given, Mapping) and set(given) != set(mean):
+            raise DataError(f"{name} is of the models {', '.join(map(str, given))}, and mean of {', '.join(mean)}")
+    return {model: (one, *(_of_model(given, model) for given in (variance, std))) for model, one in mean.items()}
+
+
+def _of_model(given: Any, model: str) -> Any:
+    return given[model] if isinstance(given, Mapping) else given
+
+
+def _on_common_pixels(maps: Sequence[Maps]) -> list[Maps]:
+    """Return the maps of models, without the truth of pixels that do not count for all of them."""
+    if len(maps) == 1:
+        return list(maps)
+    first = maps[0]
+    if any((own.grid, own.layers["truth"].shape) != (first.grid, first.layers["truth"].shape) for own in maps):
+        raise DataError("the models are on different maps; give one shape and the same coordinates")
+    counts = np.logical_and.reduce([_counts(own) for own in maps])
+    return [_within(counts, own) for own in maps]
+
+
+def _counts(maps: Maps) -> Mask:
+    """Return which pixels count; negative variances do, so that they are refused."""
+    mean, variance = maps.layers["mean"], maps.layers["variance"]
+    return np.isfinite(mean) & np.isfinite(variance) & (variance != 0)
+
+
+def _tables(
+    found: Mapping[str, Aggregates],
+    variables: Sequence[Variable],
+    levels: Sequence[float],
+    notes: Sequence[str],
+    *,
+    has_crs: bool,
+) -> AreaTables:
+    """Return the tables of all models; has_crs : whether distances are in metres."""
+    from geouq.comparison.areas import BY_AREAS, models_by_areas  # noqa: PLC0415  it imports figures
+
+    tables = tables_of_aggregates(found, variables, DEFAULTS.level)
+    tables |= models_by_areas(found, variables, levels, DEFAULTS.level)
+    constant = CONSTANT if len(variables) == 1 and not variables[0].model else CONSTANT[:1]
+    frames = {
+        name: as_frame(tables.get(name, Table(COLUMNS[name], ()))).drop(columns=constant) for name in (*NAMES, BY_AREAS)
+    }
+    models = models_as_json(found, variables)
+    if not has_crs:
         frames["error_correlation"] = frames["error_correlation"].replace({"units": {"m": COORDINATES}})
         models = {name: model | {"distance": COORDINATES} for name, model in models.items()}
-    notes = notes_of_pixel_sizes([maps.grid], weighted=weights is not None)
     return AreaTables(**frames, models=models, notes=tuple(notes))
 
 

@@ -16,16 +16,19 @@ from geouq.arrays.datasets import SCHEMES, schemes_of, units_of
 from geouq.arrays.metric_functions import Bins
 from geouq.arrays.points import ARRAY, TAIL, summarize_grid
 from geouq.arrays.summary_array import SummaryArray
-from geouq.arrays.validation import Dim
+from geouq.arrays.validation import Dim, with_truth_variance
 from geouq.config import GROUPS, Intervals
 from geouq.config.model import LEVELS
 from geouq.config.regions import ALL
 from geouq.core.errors import ConfigError, DataError, wrong_type
 from geouq.inference import DEFAULTS, Inference, infer
 from geouq.metrics import MetricOptions, Value, evaluate_metrics, unit_of
+from geouq.reading.variable_window import NO_TRUTH_VARIANCE
 from geouq.summary import RunningTotal, Summary, TilePlace, VariableSummary
+from geouq.summary.truth_error import pixel_statistics
 from geouq.sweep.settings import SMALLEST_CELL, Settings, cell_size_for
 
+EXACT = ("weights", "truth_variance")  # of float64
 COLUMNS = {
     "value": "value of the metric",
     "ci_low": "lower limit of the interval",
@@ -142,25 +145,47 @@ def summarize_map(
     layers = {name: layer[index] for name, layer in maps.layers.items()}
     size = cell_size_for([maps.grid]) if cell_size is None else as_count("cell_size", cell_size, SMALLEST_CELL)
     tail = max([TAIL, *(scheme.count for scheme in options.schemes)])
-    sweep = Settings(tuple(options.levels), size, tail, groups=GROUPS.by, thresholds=tuple(options.thresholds))
-    pixels = (layers["mean"], layers["variance"], layers["truth"])
-    found = summarize_grid(pixels, maps.grid, sweep, weight=layers.get("weights"), tile=as_text("tile", tile))
+    noise = layers.get("truth_variance", NO_TRUTH_VARIANCE)
+    sweep = Settings(
+        tuple(options.levels),
+        size,
+        tail,
+        groups=GROUPS.by,
+        thresholds=tuple(options.thresholds),
+        added=pixel_statistics(truth_error="truth_variance" in layers),
+    )
+    pixels, weight = (layers["mean"], layers["variance"], layers["truth"]), layers.get("weights")
+    found = summarize_grid(pixels, maps.grid, sweep, weight=weight, truth_variance=noise, tile=as_text("tile", tile))
     return TilePlace(tile, maps.grid, size), found
 
 
-def map_of(mean: Any, variance: Any, truth: Any, *, std: Any, weights: Any, dim: Dim = None, crs: Any = None) -> Maps:
-    """Return the arrays as maps of floats."""
+def map_of(
+    mean: Any,
+    variance: Any,
+    truth: Any,
+    *,
+    std: Any,
+    weights: Any,
+    truth_variance: Any = None,
+    dim: Dim = None,
+    crs: Any = None,
+) -> Maps:
+    """Return the arrays as maps of floats; the variance contains that of the truth's own error."""
     if isinstance(mean, Summary | SummaryArray):
         raise DataError("a Summary does not keep the positions of pixels; give the arrays")
     layers = {"mean": mean, "variance": given_variance(variance, std, truth), "truth": truth}
-    maps = maps_of(layers | ({} if weights is None else {"weights": weights}), dim, crs)
-    return replace(maps, layers={name: _floats(name, layer) for name, layer in maps.layers.items()})
+    more = {"weights": weights, "truth_variance": truth_variance}
+    maps = maps_of(layers | {name: layer for name, layer in more.items() if layer is not None}, dim, crs)
+    floats = {name: _floats(name, layer) for name, layer in maps.layers.items()}
+    if truth_variance is not None:
+        floats["variance"] = with_truth_variance(floats["variance"], floats["truth_variance"])
+    return replace(maps, layers=floats)
 
 
 def _floats(name: str, layer: NDArray[Any]) -> NDArray[np.floating]:
     if layer.dtype.kind not in "biuf":
         raise DataError(f"{name} holds values of type {layer.dtype}; give numbers")
-    return layer if layer.dtype == np.float32 and name != "weights" else layer.astype(np.float64)
+    return layer if layer.dtype == np.float32 and name not in EXACT else layer.astype(np.float64)
 
 
 def _settings(settings: Intervals | Mapping[str, Any]) -> Intervals:

@@ -16,7 +16,7 @@ from geouq.core.validity import WEIGHT_ZERO, Nodata
 from geouq.kernel.gather import Layers
 from geouq.reading.cutting import BAND, Pieces, Reading
 from geouq.reading.decoded import NO_STATUS, merged
-from geouq.reading.variable_window import NO_WEIGHT, VariableWindow
+from geouq.reading.variable_window import NO_TRUTH_VARIANCE, NO_WEIGHT, VariableWindow
 from geouq.summary import Summary, VariableSummary
 from geouq.sweep.settings import Settings, cell_size_for
 from geouq.sweep.tile_sum import InMemory, TileSum, sweep_windows
@@ -91,11 +91,13 @@ def summarize_grid(
     settings: Settings,
     *,
     weight: ArrayLike | None = None,
+    truth_variance: NDArray[np.float64] = NO_TRUTH_VARIANCE,
     tile: str = ARRAY,
 ) -> VariableSummary:
     """Return the summary of mean, variance and truth on a grid, with its cells, as a sweep of these pixels gives it.
 
-    Raises DataError for a negative variance or weight.
+    truth_variance : of the truth's own error, which the variance contains. Raises DataError for a negative variance or
+    weight.
     """
     m, v, y = layers
     w, status = _weights(weight, y.shape)
@@ -104,7 +106,8 @@ def summarize_grid(
         """Return the layers of a window."""
         part = window.slices
         some = (w[part], status[part]) if w.size else (NO_WEIGHT, NO_STATUS)
-        return VariableWindow(m[part], v[part], y[part], some[1], NOTHING_DECLARED, some[0])
+        noise = truth_variance[part] if truth_variance.size else truth_variance
+        return VariableWindow(m[part], v[part], y[part], some[1], NOTHING_DECLARED, some[0], truth_variance=noise)
 
     return _swept(read, grid, settings, tile, weighted=weight is not None)
 

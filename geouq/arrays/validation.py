@@ -337,14 +337,14 @@ def _points(layers: Mapping[str, NDArray[Any]], settings: Settings) -> Points:
         m, v = on_real_scale(settings.distribution, Decoded(mean, None, NO_STATUS), Decoded(variance, None, NO_STATUS))
         mean, variance, status = m.values, v.values, m.status
     if "truth_variance" in layers:
-        variance = _with_that_of_truth(variance, layers["truth_variance"])
+        variance = with_truth_variance(variance, layers["truth_variance"])
     for name in settings.classes:
         _require_codes(layers[name], name)
     groups = tuple(layers[name].astype(np.float32) for name in settings.groups if name not in GROUPED_BY)
     return Points(mean, variance, layers["truth"], layers.get("weights"), bounds, groups, status)
 
 
-def _with_that_of_truth(variance: NDArray[Any], more: NDArray[Any]) -> NDArray[np.float64]:
+def with_truth_variance(variance: NDArray[Any], more: NDArray[Any]) -> NDArray[np.float64]:
     """Return the predicted variance plus the variance of the truth's own error; NaN if that is missing."""
     if (more < 0).any():
         raise DataError(f"the lowest truth_variance is {np.nanmin(more):.6g}; variances are >= 0")

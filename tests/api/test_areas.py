@@ -56,10 +56,8 @@ def found(stack):
     )
 
 
-@pytest.mark.parametrize("name", ["areas", "aggregates", "error_correlation", "error_correlogram"])
-def test_every_number_is_that_of_a_run(tables, found, name):
-    expected, own = tables[name].drop(columns=["variable", "model"], errors="ignore"), getattr(found, name)
-
+def assert_alike(own, expected):
+    """Tables with the same columns, numbers and texts."""
     assert list(own.columns) == list(expected.columns)
     assert len(own) == len(expected) > 0
     for column in own.columns:
@@ -68,6 +66,70 @@ def test_every_number_is_that_of_a_run(tables, found, name):
             np.testing.assert_allclose(kept, theirs.astype(float), rtol=1e-12, err_msg=column)
         else:
             np.testing.assert_array_equal(kept, theirs, err_msg=column)
+
+
+@pytest.mark.parametrize("name", ["areas", "aggregates", "error_correlation", "error_correlogram"])
+def test_every_number_is_that_of_a_run(tables, found, name):
+    assert_alike(getattr(found, name), tables[name].drop(columns=["variable", "model"], errors="ignore"))
+    assert len(found.aggregate_comparison) == 0
+
+
+def run_of(folder, config, layers):
+    """Tables of a run of rasters."""
+    for name, layer in layers.items():
+        write_raster(folder / f"{name}_a.tif", layer.astype(np.float32), nodata=np.nan)
+    write_raster(folder / "classes.tif", LABELS.astype(np.uint8))
+    (folder / "arrays.yaml").write_text(config, encoding="utf-8")
+    return geouq.run(folder / "arrays.yaml", Options(out=folder / "out")).frames
+
+
+def test_several_models_give_the_numbers_of_a_run_of_them(tmp_path, stack):
+    mean, variance, truth = LAYERS
+    other = np.where(LABELS == 3, np.nan, (mean + truth) / 2).astype(np.float32)  # has fewer pixels
+    text = CONFIG.replace(
+        'data: {mean: "mean_{tile}.tif", variance: "variance_{tile}.tif", truth: "truth_{tile}.tif"}',
+        'models: [old, new]\ndata: {mean: "{model}_{tile}.tif", variance: "v{model}_{tile}.tif", '
+        'truth: "truth_{tile}.tif"}',
+    )
+    layers = {"old": mean, "new": other, "vold": variance, "vnew": variance, "truth": truth}
+    tables = run_of(tmp_path, text, layers)
+
+    means = stack[["mean"]].rename(mean="old").assign(new=(("y", "x"), other))
+    masks = {name: xr.DataArray(mask, dims=("y", "x")) for name, mask in MASKS.items()}
+    found = geouq.evaluate_areas(
+        means, stack["variance"], stack["truth"], regions=masks, thresholds=0.5, units="Mg/ha", crs="EPSG:32633",
+        cell_size=CELL,
+    )  # fmt: skip
+
+    for name in ("areas", "aggregates", "error_correlation", "error_correlogram", "aggregate_comparison"):
+        assert_alike(getattr(found, name), tables[name].drop(columns=["variable"]))
+    assert set(found.models) == {"mean (old)", "mean (new)", "mean (old) > 0.5", "mean (new) > 0.5"}
+    (row,) = found.areas[(found.areas.name == "all") & (found.areas.model == "old") & found.areas.threshold.isna()].n
+    assert row == np.count_nonzero(LABELS != 3)
+    better = found.aggregate_comparison[found.aggregate_comparison.side_cells == 1].set_index("metric").better
+    assert better["aggregate_rmse"] == better["aggregate_crps_calibrated"] == "new"
+
+
+def test_a_known_error_of_the_truth_gives_the_numbers_of_a_run(tmp_path, stack):
+    mean, variance, truth = LAYERS
+    rng = np.random.default_rng(1)
+    noise = rng.uniform(0.1, 0.8, truth.shape).astype(np.float32)
+    measured = (truth + np.sqrt(noise) * rng.standard_normal(truth.shape)).astype(np.float32)
+    text = CONFIG.replace('truth: "truth_{tile}.tif"', 'truth: "truth_{tile}.tif", truth_variance: "noise_{tile}.tif"')
+    tables = run_of(tmp_path, text, {"mean": mean, "variance": variance, "truth": measured, "noise": noise})
+
+    found = stack.assign(truth=(("y", "x"), measured)).geouq.evaluate_areas(
+        truth_variance=xr.DataArray(noise, dims=("y", "x")),
+        regions={name: xr.DataArray(mask, dims=("y", "x")) for name, mask in MASKS.items()},
+        thresholds=0.5,
+        units="Mg/ha",
+        crs="EPSG:32633",
+        cell_size=CELL,
+    )
+
+    for name in ("areas", "aggregates", "error_correlation", "error_correlogram"):
+        assert_alike(getattr(found, name), tables[name].drop(columns=["variable", "model"]))
+    assert found.models["mean"]["truth_error_share_removed"] > 0.1
 
 
 def test_the_mean_of_a_region_is_that_of_its_pixels(found):
@@ -155,8 +217,13 @@ def test_pixels_of_degrees_without_weights_have_a_note(stack, found):
         ({"regions": {3: LABELS > 0}}, DataError, "3 cannot name a region"),
         ({"level": 90}, ConfigError, "between 0 and 1"),
         ({"level": "90"}, ArgumentError, "level"),
+        ({"variance": {"a": LAYERS[1]}}, DataError, "variance is of several models and mean is not"),
+        ({"mean": {3: LAYERS[0]}}, DataError, "3 cannot name a model"),
+        ({"mean": {"a": 0.0}, "variance": {"b": 1.0}}, DataError, "variance is of the models b, and mean of a"),
+        ({"mean": {"a": 0.0, "b": 1.0}, "variance": {"a": 1.0, "b": -1.0}}, DataError, "variance"),
+        ({"truth_variance": -LAYERS[1]}, DataError, "truth_variance"),
     ],
 )
 def test_wrong_arguments_are_named(options, error, message):
     with pytest.raises(error, match=message):
-        geouq.evaluate_areas(*LAYERS, **options)
+        geouq.evaluate_areas(**dict(zip(("mean", "variance", "truth"), LAYERS, strict=True)) | options)
