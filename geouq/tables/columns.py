@@ -93,9 +93,9 @@ COLUMN: Mapping[str, Column] = {
     "side_cells": Column("whole", "side of a block in cells; empty for tiles and regions"),
     "side_metres": Column("number", "side of a block in metres; of tiles and regions, the root of their mean area"),
     "n_areas": Column("whole", "number of areas; in comparisons, of those that all models or runs have"),
-    "class": Column("text", "class, whose share of the area `mean` is; empty for other forecasts"),
+    "class": Column("text", "class, if the row is of its share of the area; empty for other forecasts"),
     "threshold": Column(
-        "number", "threshold, of whose area above it `mean` is the share; empty for means of the variable"
+        "number", "threshold, if the row is of the share of the area above it; empty for means of the variable"
     ),
     "mean": Column("number", "predicted mean"),
     "std": Column("number", "std of the mean: `std_fitted` times the root of mean z^2"),

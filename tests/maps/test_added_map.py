@@ -37,6 +37,7 @@ OTHER_NOUNS = {
         NOUNS,
     ),
     "tables/columns.py": {"error", "mean", "std"},
+    "summary/truth_error.py": {"std", "z"},
     "summary/moments.py": {"abs_error", "crps", "error", "nll", "pit", "std", "z"},
 }
 MAPS = SHORT.replace("maps: none", "maps: [z_squared]")
