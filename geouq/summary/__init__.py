@@ -8,6 +8,7 @@ from geouq.summary.summary import Summary, add_all, empty_summary
 from geouq.summary.swept_pixels import ProfileOfPixels
 from geouq.summary.tail_pixels import TailPixels
 from geouq.summary.tile import CellSummaries, TilePlace, TileSummary, TileWholes, VariableSummary, VariableWhole
+from geouq.summary.truth_error import TruthError
 from geouq.summary.variance_profile import Binned, VarianceProfile
 from geouq.summary.z_histogram import ZHistogram
 
@@ -26,6 +27,7 @@ __all__ = [
     "TilePlace",
     "TileSummary",
     "TileWholes",
+    "TruthError",
     "VariableSummary",
     "VariableWhole",
     "VarianceProfile",

@@ -1,6 +1,8 @@
 """A run with a known error of the truth gives means of areas without it, and says how much of z^2 it was."""
 
 import json
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -78,6 +80,14 @@ def test_what_was_removed_is_in_the_table_and_in_the_json(folder, results):
     assert frame.ci_low["truth_share"] < removed < frame.ci_high["truth_share"]
     assert frame.value["zms"] == models["height"]["zms"] == pytest.approx(zms, rel=1e-9)
     assert models["height"]["truth_error_share_removed"] == pytest.approx(removed, rel=1e-9)
+
+
+def test_another_process_draws_figures_from_the_summaries(results):
+    command = [sys.executable, "-m", "geouq", "figures", str(results.folder), "--only", "error_correlation"]
+
+    subprocess.run(command, check=True, capture_output=True)
+
+    assert (results.folder / "figures/all/height_error_correlation.png").is_file()
 
 
 def test_means_of_blocks_are_judged_with_the_error_of_the_measured_truth(folder, results):
