@@ -61,17 +61,13 @@ def area_sentences(content: ReportContent) -> list[str]:
     found = []
     for variable in content.variables:
         rows = _own(content.aggregates, variable)
-        of_shares: dict[str, list[Row]] = {}
+        means, of_shares = _of_means(rows), dict[str, list[Row]]()
         for row in rows:
-            of_shares.setdefault(_named(variable, row), []).append(row)
-        found += [_sentence(name, own) for name, own in of_shares.items()]
-        found += [_sentence_of_truth(content, variable), _sentence_of_members(_of_means(rows), variable)]
+            if _share(row) != (None, ""):
+                of_shares.setdefault(_what(variable, row).replace("share", "Share", 1), []).append(row)
+        found += [_sentence(variable.name, means), _sentence_of_truth(content, variable)]
+        found += [_sentence_of_members(means, variable), *(_sentence(name, own) for name, own in of_shares.items())]
     return [said for said in found if said]
-
-
-def _named(variable: Variable, row: Row) -> str:
-    """Return the name of a variable, or what the share of an area is of."""
-    return variable.name if _share(row) == (None, "") else _what(variable, row)
 
 
 def _sentence(name: str, rows: Sequence[Row]) -> str:

@@ -41,7 +41,7 @@ def test_areas_of_classes_and_above_thresholds_have_sentences_of_their_own():
 
     said = area_sentences(content(aggregates=rows))
 
-    assert [one.split(":")[0] for one in said] == ["P95", "share of P95 > 20 m", "share of forest (P95)"]
+    assert [one.split(":")[0] for one in said] == ["P95", "Share of P95 > 20 m", "Share of forest (P95)"]
 
 
 def test_no_claim_is_made_where_the_interval_holds_one():
