@@ -111,7 +111,7 @@ def nothing_counts(variable: str, pixels: str, evidence: str) -> Finding:
 def _is_complete(known: Known, *, masked: bool = False) -> NDArray[np.bool_]:
     """Return which pixels have all values, whatever the sign of the spread; masked : masked ones too."""
     has_values = np.isfinite((known.mean, known.variance, known.truth)).all(0)
-    return has_values if masked else has_values & ~known.hidden
+    return has_values & (masked | ~known.hidden)
 
 
 def _has_values(known: Sequence[Known], layer: str) -> bool:

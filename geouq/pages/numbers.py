@@ -366,7 +366,7 @@ def gates_sheet(content: ReportContent) -> Sheet:
     rows = [
         [
             Cell(gate["metric"]),
-            Cell(_named(gate)),
+            Cell(" ".join(filter(None, (_named(gate), gate["share"])))),
             Cell(str(gate["areas"] or gate["region"])),
             *(_with_digits(Cell(_text(gate[name])), gate[name]) for name in ("min", "max", "value")),
             Cell(f"{_text(gate['low'])} to {_text(gate['high'])}" if gate["on"] == "interval" else ""),
