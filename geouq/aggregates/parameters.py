@@ -62,30 +62,15 @@ def _truth_share(correlation: ErrorCorrelation, half: float) -> list[Parameter]:
     return [_with_interval(TRUTH_SHARE, value, ((noise.sum() - noise) / (total.sum() - total)).tolist(), half)]
 
 
-@dataclass(frozen=True)
-class CorrelogramLimits:
-    """The fitted line at the distances of a correlogram, and limits of its points and of the line.
+def line_by_distance(correlation: ErrorCorrelation) -> tuple[Floats, Floats]:
+    """Return the fitted line at the distances of the correlogram, float64 (classes), and its standard errors.
 
-    fitted : float64 (classes). points, line : float64 (2, classes), NaN where a class has no pair.
+    The errors are those of a jackknife of folds. No interval is made of them: on maps of few independent parts, for
+    which a correlation reaches far, they are too small.
     """
-
-    fitted: Floats
-    points: Floats
-    line: Floats
-
-
-def correlogram_limits(correlation: ErrorCorrelation, level: float) -> CorrelogramLimits:
-    """Return the fitted line and the limits of a level, by a jackknife of folds.
-
-    The limits of a point also hold the noise of so many uncorrelated pairs, as a jackknife of few folds may miss it.
-    """
-    found, others = correlation.correlogram, correlation.each_left_out
-    half, fitted = half_width(level, len(others) - 1), _line(correlation.model, found)
-    lines = np.array([_line(model, found) for model in others])
-    away = half * np.sqrt((len(lines) - 1) * lines.var(axis=0))
-    own, noise = found.correlation, half * np.sqrt(correlation.noise)
-    points = np.clip([own - noise, own + noise], -1.0, 1.0)
-    return CorrelogramLimits(fitted, points, np.clip([fitted - away, fitted + away], 0.0, 1.0))
+    found = correlation.correlogram
+    lines = np.array([_line(model, found) for model in correlation.each_left_out])
+    return _line(correlation.model, found), np.sqrt((len(lines) - 1) * lines.var(axis=0))
 
 
 def _line(model: CorrelationModel, found: Correlogram) -> Floats:

@@ -11,7 +11,7 @@ from geouq.aggregates.blocks import BlockMeans
 from geouq.aggregates.evaluation import Aggregates
 from geouq.aggregates.means import AreaMean, per_area
 from geouq.aggregates.members import MemberMeans
-from geouq.aggregates.parameters import correlogram_limits
+from geouq.aggregates.parameters import line_by_distance
 from geouq.aggregates.shares import MEAN, Share
 from geouq.config import Variable
 from geouq.core.atomic import write_text
@@ -47,7 +47,7 @@ def tables_of_aggregates(
                 of = {"variable": variable.name, **(MEAN if share is None else share.columns)}
                 rows["areas"] += area_rows(each.means, variable, share)
                 rows["error_correlation"] += _parameter_rows(each, of, level)
-                rows["error_correlogram"] += _correlogram_rows(each, of, level)
+                rows["error_correlogram"] += _correlogram_rows(each, of)
     return {name: by_model(Table(COLUMNS[name], own), variables, "") for name, own in rows.items() if own}
 
 
@@ -134,21 +134,19 @@ def _parameter_rows(aggregates: Aggregates, of: Row, level: float) -> list[Row]:
     ]
 
 
-def _correlogram_rows(aggregates: Aggregates, of: Row, level: float) -> list[Row]:
+def _correlogram_rows(aggregates: Aggregates, of: Row) -> list[Row]:
     if aggregates.correlation is None:
         return []
-    found, limits = aggregates.correlation.correlogram, correlogram_limits(aggregates.correlation, level)
+    found, (fitted, error) = aggregates.correlation.correlogram, line_by_distance(aggregates.correlation)
     return [
         {
             **of,
             "same_tile": "yes" if found.same[k] else "no",
             "distance": float(found.distance[k]),
             "correlation": float(found.correlation[k]),
-            **_interval(float(limits.points[0, k]), float(limits.points[1, k]), level, JACKKNIFE),
-            "fitted": float(limits.fitted[k]),
-            "fitted_low": _known(limits.line[0, k]),
-            "fitted_high": _known(limits.line[1, k]),
             "standard_error": float(np.sqrt(aggregates.correlation.noise[k])),
+            "fitted": float(fitted[k]),
+            "fitted_error": float(error[k]),
             "pairs": int(found.pairs[k]),
         }
         for k in np.flatnonzero(np.isfinite(found.correlation))

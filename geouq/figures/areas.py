@@ -138,31 +138,18 @@ def error_correlation_figure(
     axes.set(xlim=(min(distances) / 1.3, max(distances) * 1.3), ylim=(min(-0.25, lowest), 1.05))
     decades(axes, max(distances) / min(distances), y=False)
     dress(axes, "distance (km)", "correlation of z (1)")
-    level = percent(known[0]["ci_level"]) if known[0].get("ci_level") else ""
-    limits = f"bars and bands: {level} intervals by a jackknife; " if level else ""
-    left_out = f"left out if the standard error exceeds {MOST_UNCERTAIN:g}"
+    errors = f"bars and bands: one standard error; left out if above {MOST_UNCERTAIN:g}"
     without = f"; without the truth's own error, {100 * removed:.0f} % of z²" if removed else ""
-    note(figure, f"points: pairs of cells; lines: fitted model; {limits}{left_out}{without}")
+    note(figure, f"points: pairs of cells; lines: fitted model; {errors}{without}")
     key(figure, [axes])
     return figure
 
 
 def _draw_pairs(axes: Axes, rows: Sequence[Row], name: str, colour: str, marker: str) -> None:
-    distance, found, fitted = np.array(
-        [[row[column] for column in ("distance", "correlation", "fitted")] for row in rows]
-    ).T
+    columns = ("distance", "correlation", "standard_error", "fitted", "fitted_error")
+    distance, found, error, fitted, of_line = np.array([[row[column] for column in columns] for row in rows]).T
     distance = distance / KILOMETRE
-    limits = [
-        _known_limits(row, ends) for ends in (("ci_low", "ci_high"), ("fitted_low", "fitted_high")) for row in rows
-    ]
-    of_points, of_line = np.array(limits).reshape(2, len(rows), 2)
-    axes.vlines(distance, *of_points.T, color=colour, alpha=0.5, linewidth=0.8)
-    axes.fill_between(distance, *of_line.T, color=colour, alpha=0.18, linewidth=0)
+    axes.vlines(distance, found - error, found + error, color=colour, alpha=0.5, linewidth=0.8)
+    axes.fill_between(distance, fitted - of_line, fitted + of_line, color=colour, alpha=0.18, linewidth=0)
     axes.plot(distance, found, color=colour, marker=marker, markersize=3, linestyle="", label=name)
     axes.plot(distance, fitted, color=colour, linewidth=1.4, label=f"fitted, {name}")
-
-
-def _known_limits(row: Row, names: tuple[str, str]) -> tuple[float, float]:
-    """Return limits, NaN where a table of an earlier version has none."""
-    low, high = (row.get(name) for name in names)
-    return (np.nan, np.nan) if low is None or high is None else (low, high)

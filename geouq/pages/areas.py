@@ -161,7 +161,7 @@ def _covered(rows: Sequence[Row], model: str) -> list[Point]:
 
 
 def _correlation(rows: Sequence[Row], name: str) -> str:
-    """Return the correlation of z by distance: dots with intervals, and the fitted line with its band."""
+    """Return the correlation of z by distance: dots and the fitted line, both with one standard error."""
     known = [row for row in rows if row["distance"] > 0 and row["standard_error"] <= MOST_UNCERTAIN]
     if not known:
         return ""
@@ -174,17 +174,16 @@ def _correlation(rows: Sequence[Row], name: str) -> str:
     pairs: Mapping[str, Role] = {"no": "whole", "yes": "own"}  # in one tile
     for same, role in pairs.items():
         own = [row for row in known if row["same_tile"] == same]
-        places = [_with_limits(row) for row in own]
+        places = [_with_error(row, "correlation", "standard_error") for row in own]
         if own:
-            fitted = [_with_limits(row, "fitted", "fitted_low", "fitted_high") for row in own]
+            fitted = [_with_error(row, "fitted", "fitted_error") for row in own]
             parts += [banded(fitted, frame, role), upright(places, frame, role, is_capped=False)]
             parts += [dots(places, frame, role), line(fitted, frame, role)]
     return diagram(parts, frame, f"Correlation of errors of {name} by distance, and the fitted model")
 
 
-def _with_limits(row: Row, value: str = "correlation", low: str = "ci_low", high: str = "ci_high") -> Point:
-    ends = row.get(low), row.get(high)
-    return (row["distance"] / KILOMETRE, row[value], *(() if None in ends else ends))
+def _with_error(row: Row, value: str, error: str) -> Point:
+    return row["distance"] / KILOMETRE, row[value], row[value] - row[error], row[value] + row[error]
 
 
 def areas_sheet(content: ReportContent, region: str | None = None) -> Sheet:

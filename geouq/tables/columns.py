@@ -114,8 +114,7 @@ COLUMN: Mapping[str, Column] = {
     "same_tile": Column("text", "`yes` if both cells of a pair lie in one tile"),
     "distance": Column("number", "mean distance of the pairs in metres; 0 for pixels in the same cell"),
     "fitted": Column("number", "correlation of the fitted model"),
-    "fitted_low": Column("number", "lower limit of the interval of `fitted`"),
-    "fitted_high": Column("number", "upper limit of the interval of `fitted`"),
+    "fitted_error": Column("number", "standard error of `fitted`, by leaving out each part of the map in turn"),
     "standard_error": Column("number", "standard error of the correlation"),
     "tile": Column("text", "name of the tile; empty if the failure belongs to no tile"),
     "reason": Column("text", "reason why the pixels do not count"),
@@ -207,8 +206,8 @@ TABLES: Mapping[str, TableRecord] = {
         "tables/error_correlogram.csv",
         "Correlation of z between pixels by distance, and of the fitted model.",
         (
-            *("variable", "model", "threshold", "class", "same_tile", "distance", "correlation", *_INTERVAL),
-            *("fitted", "fitted_low", "fitted_high", "standard_error", "pairs"),
+            *("variable", "model", "threshold", "class", "same_tile", "distance", "correlation"),
+            *("standard_error", "fitted", "fitted_error", "pairs"),
         ),
     ),
     "member_ranks": TableRecord(

@@ -16,9 +16,8 @@ SCALES = [
 ]
 PAIRS = [
     {
-        "same_tile": same, "distance": d, "correlation": np.exp(-d), "ci_low": np.exp(-d) - 0.1,
-        "ci_high": np.exp(-d) + 0.1, "ci_level": 0.9, "fitted": 0.9 * np.exp(-d), "fitted_low": 0.8 * np.exp(-d),
-        "fitted_high": np.exp(-d), "standard_error": 0.05,
+        "same_tile": same, "distance": d, "correlation": np.exp(-d), "standard_error": 0.05,
+        "fitted": 0.9 * np.exp(-d), "fitted_error": 0.1 * np.exp(-d),
     }
     for same in ("yes", "no")
     for d in (0.0, 100.0, 200.0, 900.0)
@@ -44,27 +43,17 @@ def test_the_correlation_of_errors_shows_pairs_of_cells_and_the_model():
     np.testing.assert_allclose(model.get_ydata(), 0.9 * points.get_ydata())
 
 
-def test_the_correlation_of_errors_has_the_intervals_of_points_and_line():
+def test_the_correlation_of_errors_has_the_standard_errors_of_points_and_line():
     (axes,) = error_correlation_figure(PAIRS, title="t").axes
     bars, band, *_ = axes.collections
     away = np.exp(-np.array([100.0, 200.0, 900.0]))
 
     ends = np.array([segment[:, 1] for segment in bars.get_segments()])
-    np.testing.assert_allclose(ends, np.stack([away - 0.1, away + 0.1], axis=1))
+    np.testing.assert_allclose(ends, np.stack([away - 0.05, away + 0.05], axis=1))
     corners = band.get_paths()[0].vertices
     for low, high, x in zip(0.8 * away, away, (0.1, 0.2, 0.9), strict=True):
         at = corners[np.isclose(corners[:, 0], x), 1]
         np.testing.assert_allclose([at.min(), at.max()], [low, high])
-
-
-def test_a_table_without_intervals_gives_points_and_lines_alone():
-    names = ("ci_low", "ci_high", "ci_level", "fitted_low", "fitted_high")
-    (axes,) = error_correlation_figure([row | dict.fromkeys(names) for row in PAIRS], title="t").axes
-
-    bars, band, *_ = axes.collections
-    assert not any(len(segment) for segment in bars.get_segments())
-    assert not any(len(path.vertices) for path in band.get_paths())
-    assert len(axes.lines) == 5
 
 
 def test_the_correlation_of_errors_names_the_removed_error_of_the_truth():

@@ -133,12 +133,9 @@ def test_diagrams_show_every_model_and_both_kinds_of_pairs():
             "same_tile": same,
             "distance": metres,
             "correlation": 0.4,
-            "ci_low": 0.2,
-            "ci_high": 0.6,
-            "fitted": 0.38,
-            "fitted_low": 0.3,
-            "fitted_high": 0.46,
             "standard_error": 0.1,
+            "fitted": 0.38,
+            "fitted_error": 0.08,
         }
         for same in ("yes", "no")
         for metres in (3e4, 6e4, 1e5)
