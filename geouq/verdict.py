@@ -372,15 +372,14 @@ def _bias(numbers: Mapping[str, Row], p_values: Mapping[str, float]) -> Part:
 
 
 def _bias_of_shares(parts: Sequence[Part]) -> Part:
-    """Return the part of the class that decides: with the least p, or else the one that leaves most open."""
+    """Return the part of the class that decides: the largest significant one, or else that which leaves most open."""
     tested = [
         replace(part, p_adjusted=min(1.0, part.p_adjusted * len(parts)))
         for part in parts
         if part.p_adjusted is not None
     ]
-    found = min(tested, key=lambda part: part.p_adjusted or 0.0, default=None)
-    if found is not None and found.is_significant:
-        return replace(found, finding=BIASED)
+    if found := [part for part in tested if part.is_significant]:
+        return replace(max(found, key=lambda part: abs(part.value or 0.0)), finding=BIASED)
     untested = [part for part in parts if not part.is_tested]
     return max(untested or tested, key=lambda part: (not part.holds_ideal, _reach(part)))
 

@@ -30,22 +30,24 @@ class KnownCorrelation:
         Number of independent parts that the map has for each range of the model.
     tiles : float
         Number of tiles of like weight.
-    truth_share : float
-        Share of z^2 that is the truth's own error, which the model does not contain; NaN if it is not known.
+    truth_share : float or None
+        Share of z^2 that is the truth's own error, which the model does not contain; None if it is not known.
     """
 
     model: CorrelationModel
     without: tuple[CorrelationModel, ...]
     parts: tuple[float, ...]
     tiles: float
-    truth_share: float = float("nan")
+    truth_share: float | None = None
 
     @classmethod
     def of(cls, correlation: ErrorCorrelation) -> Self:
         """Return the correlation that was estimated on a map."""
         certainty, model = Certainty.of(correlation), correlation.model
         parts = tuple(map(certainty.parts, model.ranges))
-        return cls(model, tuple(correlation.each_left_out), parts, certainty.tiles, correlation.cells.truth_share)
+        removed = correlation.cells.truth_share
+        known = float(removed) if np.isfinite(removed) else None
+        return cls(model, tuple(correlation.each_left_out), parts, certainty.tiles, known)
 
     def of_cells(self, side: float) -> Self:
         """Return the correlation for cells of another side in metres."""
@@ -59,7 +61,7 @@ class KnownCorrelation:
     def as_json(self) -> dict[str, Any]:
         """Return the model as plain values, with its formula, and what tells how certain it is."""
         more: dict[str, Any] = {"independent_parts": list(self.parts), "tiles": self.tiles}
-        if np.isfinite(self.truth_share):
+        if self.truth_share is not None:
             more["truth_error_share_removed"] = self.truth_share
         return {**self.model.as_json(), **more, "without_folds": [model.as_json() for model in self.without]}
 
@@ -70,8 +72,8 @@ class KnownCorrelation:
         model, parts = _model(plain), tuple(float(own) for own in plain["independent_parts"])
         if len(parts) != len(model.ranges):
             raise ValueError("a number of independent parts for each range")
-        removed = float(plain.get("truth_error_share_removed", np.nan))
-        return cls(model, without, parts, float(plain["tiles"]), removed)
+        removed = plain.get("truth_error_share_removed")
+        return cls(model, without, parts, float(plain["tiles"]), None if removed is None else float(removed))
 
 
 def _model(plain: Mapping[str, Any]) -> CorrelationModel:

@@ -105,24 +105,24 @@ def _worst_region(regions: Sequence[tuple[str, str, Verdict]]) -> tuple[Line | N
 
     A larger effect that is not significant is named after it.
     """
-    named = [one for one in regions if _is_named(one[2])]
+    named = [one for one in regions if importance(one[2])[1]]
     if not named:
         return None, ""
     largest = max(named, key=lambda one: severity(one[2]))
-    name, region, worst = max(named, key=lambda one: (one[2].is_certain and _matters(one[2]), severity(one[2])))
+    name, region, worst = max(named, key=lambda one: importance(one[2]))
     said = certainty(worst)
     if largest[2] is not worst:
         said += f"; {largest[0]} in {largest[1]} may be off by more: {certainty(largest[2])}"
     return Line(f"{name} in {region}", effect_words(worst), said), name
 
 
-def _matters(verdict: Verdict) -> bool:
-    return severity(verdict) >= MATTERS
+def importance(verdict: Verdict | None) -> tuple[bool, bool, float]:
+    """Return a sort key, the most important last: whether a significant effect matters, whether one is named, its size.
 
-
-def _is_named(verdict: Verdict) -> bool:
-    """Return whether an effect is named: one that matters or that is significant."""
-    return verdict.is_certain or _matters(verdict)
+    An effect is named if it matters or is significant.
+    """
+    matters, is_certain = severity(verdict) >= MATTERS, verdict is not None and verdict.is_certain
+    return is_certain and matters, is_certain or matters, severity(verdict)
 
 
 def headline_of_region(
@@ -199,11 +199,11 @@ def too_sure(verdict: Verdict) -> str:
     """Return by how much the confidence in classes is off; empty for other forecasts."""
     if verdict.gap is None:
         return ""
-    limits = ""
-    if verdict.spread.ci_low is not None and verdict.spread.ci_high is not None:
-        limits = f" ({100 * verdict.spread.ci_low:.1f} to {100 * verdict.spread.ci_high:.1f})"
-    side = "above" if verdict.gap > 0 else "below"
-    return true_minus(f"mean confidence {100 * abs(verdict.gap):.1f} percentage points {side} the accuracy{limits}")
+    sign, part = 1 if verdict.gap > 0 else -1, verdict.spread
+    ends = sorted(100 * sign * end for end in (part.ci_low, part.ci_high) if end is not None)
+    limits = f" ({ends[0]:.1f} to {ends[1]:.1f})" if len(ends) == 2 else ""
+    points = f"{100 * abs(verdict.gap):.1f} percentage points{limits}"
+    return true_minus(f"mean confidence {points} {'above' if sign > 0 else 'below'} the accuracy")
 
 
 def shifted(verdict: Verdict) -> str:
@@ -253,7 +253,8 @@ def certainty(verdict: Verdict) -> str:
     """Return what the tests say, in words."""
     parts = verdict.parts.values()
     if not verdict.is_certain and any(part.reason in TOO_FEW for part in parts):
-        return f"{verdict.word}: {FEW_CELLS}" if any(part.is_tested for part in parts) else FEW_CELLS
+        untested = [f"the {name}" for name, part in verdict.parts.items() if part.reason in TOO_FEW]
+        return f"{verdict.word}: {FEW_CELLS} {listed(untested)}" if any(part.is_tested for part in parts) else FEW_CELLS
     return verdict.word if verdict.is_certain or not verdict.why else f"{verdict.word}: {verdict.why}"
 
 

@@ -8,7 +8,7 @@ from geouq.config import Variable
 from geouq.core.wording import digits_from, true_minus, with_interval
 from geouq.maps.scales import OVER_CONFIDENT_ABOVE, SIGNED, SKILL, Rgb, hexadecimal
 from geouq.metrics import named
-from geouq.pages.headline import certainty, effect_words, severity
+from geouq.pages.headline import certainty, effect_words, importance
 from geouq.pages.marks import ELSEWHERE, HOLDS, MARKS, NOT_TESTED, OPEN
 from geouq.pages.sheet import DASH, padded
 from geouq.verdict import NARROW, NARROW_GAP, Part, Place, Verdict, is_share, limit_of_bias, narrow_coverage, place_of
@@ -79,12 +79,12 @@ class CardCell:
 
 @dataclass(frozen=True)
 class CardRow:
-    """A region with its page and a cell for each variable."""
+    """A region with its page, a cell for each variable, and the importance of its largest effect."""
 
     name: str
     link: str
     cells: Sequence[CardCell]
-    severity: float
+    importance: tuple[bool, bool, float]
 
 
 EXCLUDED_ALONE = "The interval of the coverage excludes"
@@ -138,7 +138,7 @@ def scorecard(
         R² by place, for the last tab.
     """
     rows = _aligned([_row(name, link, variables, verdicts, skill) for name, link in {"all": "", **regions}.items()])
-    return [rows[0], *sorted(rows[1:], key=lambda row: -row.severity)]
+    return [rows[0], *sorted(rows[1:], key=lambda row: row.importance, reverse=True)]
 
 
 def _aligned(rows: Sequence[CardRow]) -> list[CardRow]:
@@ -187,7 +187,7 @@ def _row(
 ) -> CardRow:
     places = [place_of(name, variable) for variable in variables]
     cells = [_cell(verdicts.get(place), skill.get(place)) for place in places]
-    return CardRow(name, link, cells, max((severity(verdicts.get(place)) for place in places), default=-1.0))
+    return CardRow(name, link, cells, max(map(importance, map(verdicts.get, places)), default=importance(None)))
 
 
 def _cell(verdict: Verdict | None, skill: float | None) -> CardCell:

@@ -24,6 +24,7 @@ OTHER_NOUNS = {
     "classes.py": {"brier", "confidence"},
     "config/layer_bands.py": {"mean", "std"},
     "config/layer_file.py": {"mean", "std"},
+    "runs/layer_table.py": {"mean", "std"},
     "ensemble.py": {"aleatoric_share", "epistemic_share"},
     "inference/blocks.py": {"error", "z"},
     "metrics/__init__.py": {"crps", "nll"},

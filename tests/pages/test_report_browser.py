@@ -1138,7 +1138,16 @@ def test_a_report_of_300_regions_prints_on_at_most_four_pages_with_all_sections_
         one | {"model": "b", "against": "a", "difference": 0.25, "better": "b", "significant": "yes"}
         for one in given.metrics_without_tiles
     ]
-    gate = {"metric": "zms", "variable": "variable 0", "model": "", "areas": "", "min": None, "max": 1.0, "value": 1.5}
+    gate = {
+        "metric": "zms",
+        "variable": "variable 0",
+        "model": "",
+        "areas": "",
+        "share": "",
+        "min": None,
+        "max": 1.0,
+        "value": 1.5,
+    }
     gates = [gate | {"region": region, "on": "estimate", "passed": False} for region in given.regions]
     failures = [
         {"tile": f"t{k}", "stage": "sweep", "error": "E", "message": "m", "item": "", "where": ""} for k in range(80)

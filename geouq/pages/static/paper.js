@@ -2,14 +2,23 @@
 // have their first rows, columns and sentences and name the file with all of them.
 "use strict";
 {
-  const COLUMNS = 15, ROWS = 40, FEWEST = 4, {thousands} = geouq; // of all tables together, and of each
+  const COLUMNS = 15, ROWS = 40, FEWEST = 4, LITTLE = 24, {thousands} = geouq; // of all tables together, of each, and of one that may be whole
   const folded = "details:is(.folds, .rest):not([open]), #verdict details.rule:not([open]), #multiples details.rule:not([open])";
   const isPrinted = one => !one.closest("details:not([open]), .screen");
-  /** How many rows of each table are printed at most, so that the tables together take about a page. */
-  const room = () => Math.max(FEWEST, Math.floor(ROWS / [...document.querySelectorAll(".sheet")].filter(isPrinted).length));
+  /** How many rows of each table are printed at most, so that the tables together take about a page; small ones leave theirs to others. */
+  function room() {
+    const sheets = [...document.querySelectorAll(".sheet")].filter(isPrinted).map(sheet => Number(sheet.querySelector(".paper")?.dataset.total ?? 0)).sort((a, b) => a - b);
+    let left = ROWS;
+    for (const [k, rows] of sheets.entries()) {
+      const most = Math.floor(left / (sheets.length - k));
+      if (rows > most) return Math.max(FEWEST, most);
+      left -= rows;
+    }
+    return Infinity;
+  }
   /** Of a table with too many rows or columns, leave the first ones, and say so below it. */
   function cut(sentence) {
-    const {total, file} = sentence.dataset, most = Math.min(sentence.dataset.most, sentence.closest(".sheet") ? room() : Infinity), [head, ...all] = sentence.previousElementSibling.querySelectorAll("tr");
+    const {total, file} = sentence.dataset, most = sentence.closest(".sheet") && total <= LITTLE ? room() : Math.min(sentence.dataset.most, sentence.closest(".sheet") ? room() : Infinity), [head, ...all] = sentence.previousElementSibling.querySelectorAll("tr");
     const rows = all.filter(row => !row.hidden), kept = Math.min(rows.length, most), columns = head.cells.length;
     for (const [k, row] of rows.entries()) row.classList.toggle("screen", k >= kept);
     for (const row of [head, ...rows.slice(0, kept)]) for (const cell of [...row.cells].slice(COLUMNS)) cell.classList.add("screen");
