@@ -101,7 +101,7 @@ class AreaCells:
 
     @property
     def informative(self) -> NDArray[np.bool_]:
-        """Return which cells tell how errors are correlated: not those of which all pixels are certain of a share."""
+        """Return which cells tell how errors are correlated: those with pixels that are uncertain of a share."""
         return self.z_weight > 0
 
     @property
@@ -243,7 +243,7 @@ def _has_noise(statistics: Mapping[str, Statistic]) -> bool:
 
 
 def _sums_without_noise(moments: Moments, own: TruthError, pixel_area: Floats, scale: float) -> tuple[Floats, ...]:
-    """Return the same sums of the error of the prediction alone; `error` is that of the measured truth."""
+    """Return the same sums for the error of the prediction alone; only `error` still has the error of the truth."""
     n, weight = moments.n.astype(np.float64), moments.weight / scale
     error, truth = (moments.sums[:, SUMS.index(name)] / scale for name in ("error", "truth"))
     share, share_square, z, z_square, std, variance, noise = np.moveaxis(own.sums / scale, -1, 0)
@@ -254,7 +254,7 @@ def _sums_without_noise(moments: Moments, own: TruthError, pixel_area: Floats, s
 
 
 def _sums_of_share(moments: Moments, exceedance: Exceedance, pixel_area: Floats, scale: float) -> tuple[Floats, ...]:
-    """Return the same sums of the probability p; error and z are those of p - o, the latter with the std as weight."""
+    """Return the same sums for the probability p. The error is p - o; z is weighted by its std."""
     n, weight = moments.n.astype(np.float64), moments.weight / scale
     p, exceeded, std, variance, square = np.moveaxis(exceedance.sums / scale, -1, 0)
     a = np.divide(weight, n, out=np.ones_like(weight), where=n > 0)

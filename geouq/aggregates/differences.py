@@ -93,8 +93,8 @@ def _common(forecasts: Sequence[BlockMeans]) -> list[BlockMeans]:
 class _Scores:
     """What each area has of each forecast, float64 (forecasts, areas), and the ideal of the number of all areas.
 
-    squares : squared errors of means, by their variance or not, or scores. each : what the number is a mean of, or the
-    root of one: the squares, or whether they are covered. ideal : -inf if there is none and less is better.
+    squares : squared errors of means, by their variance or not, or scores. each : the numbers whose mean, or its root,
+    is compared: these squares, or whether the areas are covered. ideal : -inf if there is none and less is better.
     """
 
     metric: str

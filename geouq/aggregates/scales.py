@@ -106,7 +106,7 @@ def _root(name: str, square: ScaleNumber) -> ScaleNumber:
 
 
 def _number(name: str, values: Floats, fold: NDArray[np.int64], interval: float) -> ScaleNumber:
-    """Return the mean of some values, with an interval; that of a coverage lies in 0 to 1, others but NLL above 0."""
+    """Return the mean of some values, with an interval: in 0 to 1 for a coverage, above 0 for others but NLL."""
     if not len(values):
         return ScaleNumber(name, np.nan, np.nan, np.nan, NO_AREA)
     mean, folds = float(values.mean()), np.unique(fold)

@@ -170,7 +170,7 @@ def map_of(
     dim: Dim = None,
     crs: Any = None,
 ) -> Maps:
-    """Return the arrays as maps of floats; the variance contains that of the truth's own error."""
+    """Return the arrays as maps of floats; the variance includes the variance of the truth's own error."""
     if isinstance(mean, Summary | SummaryArray):
         raise DataError("a Summary does not keep the positions of pixels; give the arrays")
     layers = {"mean": mean, "variance": given_variance(variance, std, truth), "truth": truth}

@@ -1,4 +1,4 @@
-"""Whether maps lie on each other, such as those of several dates: of these only one can be seen at a time."""
+"""Whether maps lie on each other, as maps of several dates do: only one of them can be seen at a time."""
 
 from collections.abc import Iterable, Mapping
 from itertools import combinations

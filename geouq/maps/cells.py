@@ -148,7 +148,7 @@ def _bounds_of(name: str) -> tuple[float, float]:
 
 
 def _style_of_geojson(polygons: Path, styles: Mapping[str, PolygonStyle], folder: Path) -> Iterator[Path]:
-    """Yield the first style of polygons in a file of its own, as GeoJSON holds none; that of an earlier run goes."""
+    """Yield the first style of polygons as a file, as GeoJSON holds none; remove the file of an earlier run."""
     path = style_beside(polygons, folder)
     if polygons.suffix == GEOJSON and styles:
         yield write_style(next(iter(styles.values())).text, path)

@@ -114,7 +114,7 @@ def layer_definition(layers: Sequence[Layer], title: str, first: str = "") -> st
 
 
 def _ticked(layers: Sequence[Layer], first: str) -> set[str]:
-    """Return the keys of the layers of a variable of which none hides another one; those of other CRS lie elsewhere."""
+    """Return the keys of layers of a variable that do not hide each other; layers of other CRS lie elsewhere."""
     variable = first if first in {layer.variable for layer in layers} else layers[0].variable
     own = [layer for layer in layers if layer.variable == variable]
     systems = dict.fromkeys(layer.wkt for layer in own)

@@ -126,7 +126,7 @@ def polygon_writer(stem: Path, places: Sequence[TilePlace], styles: Mapping[str,
 
 
 def style_beside(polygons: Path, folder: Path) -> Path:
-    """Return the path of the style of GeoJSON, which is not next to it: there QGIS expects that of the raster."""
+    """Return the path of the style of GeoJSON. It is elsewhere, as QGIS expects the style of the raster next to it."""
     return folder / "styles" / CELLS / f"{polygons.stem}.qml"
 
 
