@@ -265,7 +265,7 @@ def test_rasters_keep_grid_names_and_masks_and_are_cloud_optimised(folder, recal
     with rasterio.open(written[0]) as after, rasterio.open(folder / "p/b1_variance.tif") as before:
         assert (after.crs, after.transform, after.shape) == (before.crs, before.transform, before.shape)
         assert after.tags(ns="IMAGE_STRUCTURE")["LAYOUT"] == "COG"
-        assert (after.descriptions, after.units, after.nodata is not None) == (("height",), ("(m)^2",), True)
+        assert (after.descriptions, after.units, after.nodata is not None) == (("height",), ("m^2",), True)
         mean, variance, _ = pixels(folder, "b1")
         np.testing.assert_array_equal(np.isfinite(after.read(1)), np.isfinite(mean) & np.isfinite(variance))
 
