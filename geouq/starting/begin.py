@@ -7,6 +7,7 @@ from pathlib import Path, PurePosixPath
 from geouq.config.load import TODO
 from geouq.core.errors import ConfigError
 from geouq.core.wording import counted
+from geouq.rasters.tile_names import natural_order
 from geouq.starting import layers_as_arrays, layers_as_bands, layers_as_files, tile_lists
 from geouq.starting.guess import Guess
 from geouq.starting.log_scale import transform_of, with_transform
@@ -102,8 +103,8 @@ def _files_beside(path: str) -> Sequence[str]:
     """Return the rasters in the folder of a raster, with it; none where the folder cannot be listed or has no other."""
     if not is_listed(path) or ending(path) not in DRIVERS:
         return ()
-    found = [own for own in files_of([str(Path(path).parent)]) if Path(own).parent == Path(path).parent]
-    return found if len(found) > 1 else ()
+    names = [own.as_posix() for own in Path(path).parent.iterdir() if ending(own.name) in DRIVERS]
+    return sorted(names, key=natural_order) if len(names) > 1 else ()
 
 
 def _rasters_or_arrays(paths: Sequence[str]) -> Sequence[str]:
