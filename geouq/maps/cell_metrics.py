@@ -143,7 +143,7 @@ def opening_of(values: Sequence[Value]) -> str:
 
 
 def usual_among(values: Sequence[Value]) -> Value:
-    """Return the number of the usual level among those of one metric, or of the level nearest to it."""
+    """Return the number of one metric at the usual level, or at the level nearest to it."""
     of_level = {value.level: value for value in values if value.level is not None}
     return of_level[usual_of(of_level)] if of_level else values[0]
 

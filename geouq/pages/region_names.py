@@ -36,7 +36,7 @@ def widest(edges: Floats, height: int, width: int) -> Spot | None:
 
 
 def _widest_in_row(edges: Floats, row: float, width: int) -> Spot | None:
-    """Return the widest stretch of one row that lies inside; at each edge, inside and outside change."""
+    """Return the widest part of one row that lies inside; each edge is between inside and outside."""
     x, y, to_x, to_y = edges[(edges[:, 1] <= row) != (edges[:, 3] <= row)].T
     crossings = np.clip(np.sort(x + (row - y) * (to_x - x) / (to_y - y)), 0.0, width)
     if not len(crossings):

@@ -206,7 +206,7 @@ def _write_maps(evaluated: Evaluated, shared: Helpers) -> list[Path]:
 
 
 def _opening_variable(evaluated: Evaluated) -> str:
-    """Return the variable on which the first page opens, and so the maps; empty if it cannot be told."""
+    """Return the variable that the first page and the maps show first; empty if it is not known."""
     with isolated("maps", "variable on which they open"):
         return headline(evaluated.swept.record.variables, evaluated.numbers.verdicts).first
     return ""
