@@ -81,8 +81,9 @@ def true_minus(text: str) -> str:
     True
     """
     times = "\u00a0\N{MULTIPLICATION SIGN}\u00a010"
-    printed = re.sub(r"e([+-]\d+)", lambda power: f"{times}{str(int(power[1])).translate(RAISED)}", text)
-    return printed.replace("-", "\N{MINUS SIGN}")
+    if "e" in text:
+        text = re.sub(r"e([+-]\d+)", lambda power: f"{times}{str(int(power[1])).translate(RAISED)}", text)
+    return text.replace("-", "\N{MINUS SIGN}")
 
 
 def minus_in_text(text: str) -> str:

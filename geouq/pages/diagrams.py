@@ -3,6 +3,7 @@
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from html import escape
 from itertools import groupby, pairwise
 from typing import Literal
@@ -46,7 +47,7 @@ class Scale:
         else:
             low = math.log(self.low)  # ratios of the ends may leave the range of floats
             share = (math.log(value) - low) / (math.log(self.high) - low)
-        return min(max(share, 0.0), 1.0)
+        return 0.0 if share < 0 else 1.0 if share > 1 else share
 
 
 UNIT = Scale(0.0, 1.0, is_log=False, ticks=(0.0, 0.5, 1.0))
@@ -194,6 +195,7 @@ def _path(places: Sequence[tuple[int, int]], join: str = "l", after: str = "") -
     return "".join(found)
 
 
+@lru_cache(2048)
 def _number(tenths: int) -> str:
     sign, text = "-" if tenths < 0 else "", f"{abs(tenths) / 10:g}"
     return sign + (text.removeprefix("0") or "0")

@@ -23,6 +23,7 @@ from geouq.pages.marks import MARKS, NOT_TESTED
 from geouq.pages.multiples import MOST_VARIABLES, multiples, of_region
 from geouq.pages.numbers import (
     Numbers,
+    cells_of_numbers,
     effects_of_tiles,
     excluded_sheet,
     excluded_total,
@@ -93,10 +94,15 @@ class _Report:
         return shown_numbers(self.content)
 
     @cached_property
+    def cells(self) -> dict[Place, list[Cell]]:
+        """Return the cells of these numbers, which the first page and those of the regions show."""
+        return cells_of_numbers(self.content, self.numbers, self.content.verdicts)
+
+    @cached_property
     def sheets(self) -> dict[str, Sheet]:
         """Return the tables of the first page by name."""
         found = (
-            regions_sheet(self.content, self.numbers, self.content.verdicts, self._regions()),
+            regions_sheet(self.content, self.numbers, self.cells, self._regions()),
             shift_sheet(self.content),
             models_sheet(self.content),
             models_of_areas_sheet(self.content),
@@ -116,7 +122,7 @@ class _Report:
     @cached_property
     def tiles(self) -> Sheet:
         """Return the table of the tiles."""
-        return tiles_sheet(self.content, self.numbers, self.content.tiles)
+        return tiles_sheet(self.content, self.cells, self.content.tiles)
 
     @cached_property
     def card(self) -> list[CardRow]:
@@ -186,9 +192,7 @@ class _Report:
             links=self._links,
             headline=self._explained(headline_of_region(self.content.variables, region, self.content.verdicts)),
             multiples=of_region(self._worst_first(region), region, self.content.curves),
-            numbers=replace(
-                regions_sheet(self.content, self.numbers, self.content.verdicts, [Cell(region)]), name="region"
-            ),
+            numbers=replace(regions_sheet(self.content, self.numbers, self.cells, [Cell(region)]), name="region"),
             worst=worst_tiles(self._worst_first(region), self.verdicts_of_tiles, self.numbers, own),
             tiles=self._tiles_of(own),
             tiles_of=list(own),
@@ -219,7 +223,7 @@ class _Report:
         """Return the table of some tiles; if it is long, the table of all tiles, which the page then filters."""
         if len(tiles) * len(self.content.variables) > SHORT:
             return self.tiles
-        return tiles_sheet(self.content, self.numbers, tiles) if tiles else None
+        return tiles_sheet(self.content, self.cells, tiles) if tiles else None
 
 
 def _figures(content: ReportContent, name: str) -> list[tuple[str, list[tuple[str, str]]]]:

@@ -60,26 +60,33 @@ def headings(names: Iterable[str]) -> dict[str, str]:
     return found | {name: heading_of(name) for name in of_classes}
 
 
+def cells_of_numbers(
+    content: ReportContent, numbers: Numbers, found: Mapping[Place, Verdict]
+) -> dict[Place, list[Cell]]:
+    """Return the number of pixels and the numbers shown as cells of tables, by what they are of."""
+    shown = shown_metrics(content)
+    return {place: _number_cells(shown, rows, found.get(place)) for place, rows in numbers.items()}
+
+
 def regions_sheet(
-    content: ReportContent, numbers: Numbers, found: Mapping[Place, Verdict], wanted: Sequence[Cell]
+    content: ReportContent, numbers: Numbers, cells: Mapping[Place, Sequence[Cell]], wanted: Sequence[Cell]
 ) -> Sheet:
     """Return all numbers of some regions, variable by variable.
 
     Parameters
     ----------
+    cells : mapping from place to cells
+        What `cells_of_numbers` returns.
     wanted : sequence of Cell
         Name of each region, with the link to its page.
     """
     first = (Column("variable", "text"), Column("region", "name"), Column("verdict", "text"), Column("pixels"))
-    shown = shown_metrics(content)
-    columns = (*first, *_headed(shown))
+    columns = (*first, *_headed(shown_metrics(content)))
     groups = {
         variable.name: [
-            [Cell(_with_units(variable)), name, _verdict_cell(verdict), *_number_cells(shown, rows, verdict)]
+            [Cell(_with_units(variable)), name, _verdict_cell(content.verdicts.get(place)), *cells[place]]
             for name in wanted
-            for place in [place_of(name.text, variable)]
-            for verdict in [found.get(place)]
-            if (rows := numbers.get(place))
+            if (place := place_of(name.text, variable)) in cells
         ]
         for variable in content.variables
     }
@@ -104,15 +111,18 @@ def why_dashes(rows: Iterable[Row]) -> str:
     return f" {DASH}: no interval ({'; '.join(reasons)})." if reasons else ""
 
 
-def tiles_sheet(content: ReportContent, numbers: Numbers, tiles: Iterable[str]) -> Sheet:
+def tiles_sheet(content: ReportContent, cells: Mapping[Place, Sequence[Cell]], tiles: Iterable[str]) -> Sheet:
     """Return the numbers of some tiles, variable by variable; tiles have no intervals."""
-    wanted, shown = list(tiles), shown_metrics(content)
-    columns = (Column("variable", "text"), Column("tile", "name"), Column("pixels"), *_headed(shown))
+    wanted = list(tiles)
+    columns = (
+        *(Column("variable", "text"), Column("tile", "name"), Column("pixels")),
+        *_headed(shown_metrics(content)),
+    )
     groups = {
         variable.name: [
-            [Cell(_with_units(variable)), Cell(tile), *_number_cells(shown, rows)]
+            [Cell(_with_units(variable)), Cell(tile), *cells[place]]
             for tile in wanted
-            if (rows := numbers.get(("tile", tile, variable.variable, variable.model)))
+            if (place := ("tile", tile, variable.variable, variable.model)) in cells
         ]
         for variable in content.variables
     }
@@ -229,15 +239,21 @@ def _number_cell(row: Row | None, verdict: Verdict | None, *, is_noted: bool) ->
     if row is None or row["value"] is None:
         return Cell(DASH)
     if row.get("ci_low") is None:
-        cell = Cell(true_minus(for_people(row["value"])), DASH if is_noted and row.get("ci_method") else "")
-    else:
-        cell = Cell(*_value_and_limits(row["value"], row), interval_says(row) if _is_supported(row, verdict) else "")
-    return _with_digits(cell, row["value"])._replace(limits=limits_of(row.get("ci_low"), row.get("ci_high")))
+        return _with_digits(row["value"], under=DASH if is_noted and row.get("ci_method") else "")
+    return _with_limits(row["value"], row, interval_says(row) if _is_supported(row, verdict) else "")
 
 
-def _with_digits(cell: Cell, value: float | None) -> Cell:
-    """Return a cell with all digits of its number, as the CSV tables have them."""
-    return cell if value is None or repr(value) == cell.text else cell._replace(number=repr(value))
+def _with_digits(value: float | None, under: str = "", says: str = "") -> Cell:
+    """Return the cell of a number with all its digits, as the CSV tables have them."""
+    text = _text(value)
+    return Cell(text, under, says, number="" if value is None or repr(value) == text else repr(value))
+
+
+def _with_limits(value: float, row: Row, says: str) -> Cell:
+    """Return the cell of a number with all its digits and its interval."""
+    text, under = _value_and_limits(value, row)
+    number = "" if repr(value) == text else repr(value)
+    return Cell(text, under, says, number=number, limits=limits_of(row["ci_low"], row["ci_high"]))
 
 
 def _verdict_cell(verdict: Verdict | None) -> Cell:
@@ -325,8 +341,8 @@ def _shift_row(row: Row) -> list[Cell]:
     return [
         Cell(_named(row)),
         Cell(heading_of(row["metric"]), about=_claim(row["metric"])),
-        _with_digits(Cell(_text(row["in"])), row["in"]),
-        _with_digits(Cell(_text(row["out"])), row["out"]),
+        _with_digits(row["in"]),
+        _with_digits(row["out"]),
         _difference(row),
         Cell(row["verdict"], says=says),
     ]
@@ -345,10 +361,8 @@ def difference_cell(row: Row | None) -> Cell:
 def _difference(row: Row, says: str = "") -> Cell:
     """Return a difference, rounded to the precision of its interval, or with a dash if the interval is missing."""
     if row["difference"] is None or row.get("ci_low") is None:
-        cell = Cell(_text(row["difference"]), DASH if row.get("ci_method") else "", says)
-    else:
-        cell = Cell(*_value_and_limits(row["difference"], row), says)
-    return _with_digits(cell, row["difference"])._replace(limits=limits_of(row.get("ci_low"), row.get("ci_high")))
+        return _with_digits(row["difference"], DASH if row.get("ci_method") else "", says)
+    return _with_limits(row["difference"], row, says)
 
 
 def _value_and_limits(value: float, row: Row) -> tuple[str, str]:
@@ -368,7 +382,7 @@ def gates_sheet(content: ReportContent) -> Sheet:
             Cell(gate["metric"]),
             Cell(" ".join(filter(None, (_named(gate), gate["share"])))),
             Cell(str(gate["areas"] or gate["region"])),
-            *(_with_digits(Cell(_text(gate[name])), gate[name]) for name in ("min", "max", "value")),
+            *(_with_digits(gate[name]) for name in ("min", "max", "value")),
             Cell(f"{_text(gate['low'])} to {_text(gate['high'])}" if gate["on"] == "interval" else ""),
             Cell(*(("passed", "", "better") if gate["passed"] else ("failed", "", "worse"))),
         ]

@@ -80,36 +80,34 @@ class Sheet:
         return {
             "name": self.name,
             "groups": list(self.groups),
-            "files": None if self._is_one_file else self._file_counts,
+            "files": None if self._is_one_file else list(map(len, self._texts)),
             "kinds": [column.kind for column in self.columns],
             "only": list(only),
             "marks": MARKS,
         }
 
     @cached_property
-    def _file_counts(self) -> list[int]:
-        """Return the number of files of each group."""
-        return [sum(1 for _ in _pieces(_records(rows))) for rows in self.shown.values()]
+    def _texts(self) -> list[list[str]]:
+        """Return the rows of each group as JSON, in one or more lists of at most 1 MB."""
+        return [list(_pieces(_records(rows))) for rows in self.shown.values()]
 
-    @cached_property
+    @property
     def _is_one_file(self) -> bool:
         """Return whether one file holds all groups, as they are small."""
-        return sum(len(piece) for rows in self.shown.values() for piece in _pieces(_records(rows))) <= LITTLE
+        return sum(len(piece) for pieces in self._texts for piece in pieces) <= LITTLE
 
     def files(self) -> Iterator[tuple[str, str]]:
         """Yield names and texts of the scripts that hold the rows: of each group, or the groups of a small table."""
-        if self._is_one_file:
-            yield from files_of_rows(self.name, 0, (list(_records(rows)) for rows in self.shown.values()))
-            return
-        for number, rows in enumerate(self.shown.values()):
-            yield from files_of_rows(self.name, number, _records(rows))
+        groups = [[f"[{','.join(piece for piece, in self._texts)}]"]] if self._is_one_file else self._texts
+        for number, pieces in enumerate(groups):
+            yield from _scripts(self.name, number, pieces)
 
 
 def aligned(columns: Sequence[Column], rows: Sequence[Sequence[Cell]]) -> list[list[Cell]]:
     """Return rows whose numbers are padded with spaces, so that right-aligned numbers align at the decimal point."""
     texts = {k: padded([row[k].text for row in rows]) for k, column in enumerate(columns) if column.kind == "number"}
     return [
-        [cell._replace(text=texts[k][number]) if k in texts else cell for k, cell in enumerate(row)]
+        [Cell(texts[k][number], *cell[1:]) if k in texts else cell for k, cell in enumerate(row)]
         for number, row in enumerate(rows)
     ]
 
@@ -143,8 +141,12 @@ def _space(digits: int, most: int) -> str:
 
 
 def files_of_rows(name: str, group: int, rows: Iterable[object]) -> Iterator[tuple[str, str]]:
-    """Yield names and texts of the scripts that hold rows, at least one; each file is at most 1 MB."""
-    for part, text in enumerate(_pieces(rows)):
+    """Return names and texts of the scripts that hold rows, at least one; each file is at most 1 MB."""
+    return _scripts(name, group, _pieces(rows))
+
+
+def _scripts(name: str, group: int, pieces: Iterable[str]) -> Iterator[tuple[str, str]]:
+    for part, text in enumerate(pieces):
         yield f"{name}_{group}_{part}.js", f'geouq.take("{name}",{group},{part},{text});\n'
 
 

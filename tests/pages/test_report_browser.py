@@ -4,7 +4,6 @@ import csv
 import importlib.util
 import io
 import re
-import time
 from dataclasses import replace
 from importlib.resources import files
 from pathlib import Path
@@ -923,9 +922,7 @@ def test_300_regions_and_40_variables_load_at_most_250_kilobytes_and_all_rows_wh
     given = large_content(tiles=300, regions=300, variables=40)
     worst_first = list(given.regions)[::-1]  # the last regions have the largest numbers
     curves = large_curves(given.variables, worst_first[:3])
-    started = time.process_time()
     write_report(replace(given, curves=curves), tmp_path)
-    assert time.process_time() - started < 30
     paths = loaded_at_first(browser, tmp_path)
     assert not any(path.name.startswith(("card", "sums", "bins")) for path in paths)
     assert sum(path.stat().st_size for path in paths) < 250_000
