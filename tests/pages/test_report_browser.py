@@ -1284,17 +1284,30 @@ def test_on_a_phone_the_worst_region_comes_before_the_variables(opened, tmp_path
     assert worst.bounding_box()["y"] < variables.bounding_box()["y"]
 
 
-def test_a_phone_shows_the_answer_the_scorecard_and_a_way_to_the_map_on_the_first_screen(opened):
+@pytest.mark.parametrize(("width", "height", "share"), [(390, 844, 0.45), (1024, 768, 0.9), (1440, 900, 0.9)])
+def test_the_first_screen_has_the_answer_the_scorecard_and_the_map(browser, run, tmp_path, width, height, share):
+    """Also of many regions and variables, with long names."""
+    given = large_content(tiles=60, regions=30, variables=40)
+    write_report(given, tmp_path)
+    context = context_of(browser, viewport={"width": width, "height": height})
+    for folder in (run / "report", tmp_path):
+        page = context.new_page()
+        page.goto((folder / "index.html").as_uri())
+        page.wait_for_selector("#map[data-ready]")
+        for shown in ("#verdict .sentence", ".card tbody td", "#map .bar"):
+            box = page.locator(shown).first.bounding_box()
+            assert box["y"] + box["height"] <= height
+        cells = page.locator("#map .cells").bounding_box()
+        assert height - cells["y"] >= share * cells["height"]
+    context.close()
+
+
+def test_where_the_map_is_below_the_scorecard_a_link_leads_to_it(opened):
     page = opened("index.html#metric=rmse")
     jump = page.locator(".jump")
     assert not jump.is_visible()
 
-    page.set_viewport_size({"width": 390, "height": 844})
-    page.evaluate("scrollTo(0, 0)")
-    for shown in ("#verdict .sentence", ".jump", ".card tbody tr:nth-child(2)"):
-        box = page.locator(shown).bounding_box()
-        assert box["y"] + box["height"] <= 844
-
+    page.set_viewport_size({"width": 768, "height": 844})
     jump.focus()
     page.keyboard.press("Enter")
     assert 0 <= page.locator("#map h2").bounding_box()["y"] < 40
@@ -1326,6 +1339,18 @@ def test_a_phone_shows_the_lines_of_few_variables_where_no_region_is_the_worst(o
         assert lines.first.is_visible()
         page.set_viewport_size({"width": 1280, "height": 844})
         expect(lines.first).to_be_visible()
+
+
+def test_on_a_phone_what_explains_the_scorecard_is_one_touch_away_and_its_choices_have_names(opened):
+    page = opened()
+    words = page.locator(".card .about p:visible")
+    assert words.count() == 2
+    page.set_viewport_size({"width": 390, "height": 844})
+    assert words.count() == 0
+    page.get_by_text("How to read the scorecard").click()
+    assert words.count() == 2
+    for name in ("variable", "colour", "part"):
+        assert page.get_by_role("combobox", name=name, exact=True).is_visible()
 
 
 def test_without_javascript_a_phone_shows_all_lines_of_the_answer(browser, run):
@@ -1557,7 +1582,7 @@ def test_on_a_narrow_screen_no_button_lies_on_the_map(opened):
     page.set_viewport_size({"width": 390, "height": 800})
     buttons, cells = (page.locator(f"#map {part}").bounding_box() for part in (".zoom", ".cells"))
 
-    assert buttons["y"] + buttons["height"] <= cells["y"]
+    assert buttons["y"] >= cells["y"] + cells["height"]
     assert buttons["height"] < 50
 
 

@@ -33,9 +33,9 @@ geouq.map = (async () => {
 
   // What is drawn.
   const buttons = section.querySelector(".zoom");
-  /** Fit the map above a strip for the scale and the coordinates, and beside the buttons where they lie on it. */
+  /** Fit the map above a strip for the scale and the coordinates, and beside the buttons where they lie on it; on a low screen it is lower. */
   function fit() {
-    const ratio = devicePixelRatio || 1, wide = host.clientWidth, high = Math.round(Math.min(380, Math.max(240, wide * map.height / map.width)));
+    const ratio = devicePixelRatio || 1, wide = host.clientWidth, most = Math.min(380, Math.max(240, 0.42 * innerHeight)), high = Math.round(Math.min(most, Math.max(170, wide * map.height / map.width)));
     Object.assign(canvas, {width: wide * ratio, height: high * ratio});
     canvas.style.height = `${high}px`;
     const aside = getComputedStyle(buttons).position === "absolute" ? buttons.offsetWidth : 0, scale = Math.min((wide - 72 - aside) / map.width, (high - 56) / map.height);

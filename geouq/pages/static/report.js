@@ -85,13 +85,21 @@ document.addEventListener("click", ({target}) => {
   const kept = Object.entries(geouq.state()).filter(([key]) => ["variable", "metric", "tab"].includes(key));
   link.hash = new URLSearchParams(kept).toString();
 });
-// Details of the answer and of warnings are open on wide screens and folded on phones, where the scorecard would be below
-// the first screen.
+// Details are folded where they would push scorecard and map out of the first screen: those of the answer and of warnings
+// on phones, those of the answer of the first page on low screens too, and the key of the scorecard where the map is below.
 {
-  const phone = matchMedia("screen and (max-width: 40rem)");
-  const fold = () => { for (const one of document.querySelectorAll("details.folds")) one.open = !phone.matches; };
-  phone.addEventListener("change", fold);
-  fold();
+  const WHERE = {"": "(max-width: 40rem)", short: "(max-width: 40rem), (max-width: 75rem) and (max-height: 52rem), (max-height: 45rem)", below: "(max-width: 62rem)"};
+  for (const [kind, size] of Object.entries(WHERE)) {
+    const place = matchMedia(size.split(", ").map(one => `screen and ${one}`).join(", "));
+    const fold = () => {
+      for (const one of document.querySelectorAll(kind ? `.folds.${kind}` : ".folds:not(.short, .below)")) {
+        one.open = !place.matches;
+        one.toggleAttribute("data-folds", place.matches);
+      }
+    };
+    place.addEventListener("change", fold);
+    fold();
+  }
 }
 // A table of which columns lie beyond the right edge fades out there, as not all browsers show the bar of a box that scrolls.
 for (const box of document.querySelectorAll(".scroll")) {
