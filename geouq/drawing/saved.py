@@ -7,7 +7,7 @@ from itertools import chain
 from pathlib import Path
 
 from geouq.config import Experiment, Variable, load_experiment, suggestion
-from geouq.core.errors import ConfigError
+from geouq.core.errors import ConfigError, SummaryError
 from geouq.core.failures import isolated
 from geouq.drawing.case import Case, Source
 from geouq.drawing.cells import cell_metrics
@@ -22,7 +22,7 @@ from geouq.runs.default_figures import by_default
 from geouq.runs.progress import Reporter
 from geouq.runs.provenance import RunRecord, load_record
 from geouq.runs.store import Part, SavedSummaries
-from geouq.tables.columns import COLUMN
+from geouq.tables.columns import COLUMN, COLUMNS
 from geouq.tables.rows import Row
 from geouq.verdict import verdicts_of
 
@@ -170,12 +170,20 @@ def _why(selection: Selection) -> str:
 
 
 def saved_rows(folder: Path, table: str) -> list[Row]:
-    """Rows of a table that a run has written, but those of tiles; none where it has not written that table."""
+    """Rows of a table that a run has written, but those of tiles; none where it has not written that table.
+
+    Raises SummaryError if the table has the columns of another version.
+    """
     path = folder / "tables" / f"{table}.csv"
     if not path.exists():
         return []
     with path.open(encoding="utf-8", newline="") as file:
         rows = csv.DictReader(file)
+        if set(rows.fieldnames or ()) != set(COLUMNS[table]):
+            raise SummaryError(
+                f"{path}: another version of geouq wrote this table, with other columns; run `geouq report {folder}` "
+                "first, which writes the tables anew, then `geouq figures`"
+            )
         return [{name: _value(name, text) for name, text in row.items()} for row in rows if row.get("level") != "tile"]
 
 

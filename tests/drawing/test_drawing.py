@@ -1,6 +1,7 @@
 """Figures of a finished run, by name, and the page that shows all of them."""
 
 import re
+import shutil
 from pathlib import Path
 
 import pytest
@@ -149,3 +150,21 @@ def test_rows_of_a_run_with_models_are_read_as_they_were_written(tmp_path, name)
     write_csv(Table(COLUMNS[name], (row,)), tmp_path / "tables" / f"{name}.csv")
 
     assert saved_rows(tmp_path, name) == [row]
+
+
+@pytest.mark.parametrize("column", ["n_effective", "model"])
+def test_figures_of_a_run_of_another_version_say_that_its_tables_must_be_written_anew(
+    finished, geouq, tmp_path, column
+):
+    folder = tmp_path / "earlier"
+    shutil.copytree(finished, folder)
+    table = folder / "tables" / "metrics.csv"
+    head, _, rest = table.read_text(encoding="utf-8").partition("\n")
+    table.write_text(f"{head.replace(column, 'renamed')}\n{rest}", encoding="utf-8")
+
+    done = geouq("figures", folder, "--only", "pit", "--quiet")
+    assert done.exit_code == 2
+    assert done.output.count("\n") == 1
+    assert f"run `geouq report {folder}` first" in done.output
+    assert geouq("report", folder, "--quiet").exit_code == 0
+    assert geouq("figures", folder, "--only", "pit", "--quiet").exit_code == 0
