@@ -164,7 +164,8 @@ def simulated(seed, shift=0.0, factor=1.0):
     variable = Variable(name="v", band=1)
     found = {"v": tiles.infer(QUICK)}
     rows = metric_rows(EvaluationUnit("all", "all", (), {"v": tiles.whole}), [variable], {"v": tiles.choices})
-    tests = adjusted(rows_of_tests(OF, found["v"]))
+    place = OF["level"], OF["name"], OF["variable"]
+    tests = adjusted(rows_of_tests(OF, found["v"]), {place: int(tiles.whole.n)})
     return verdict_of(list(with_intervals(rows, found)), tests)
 
 

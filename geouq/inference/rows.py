@@ -1,6 +1,6 @@
 """Intervals, tests and blocks as rows of tables."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -49,19 +49,51 @@ def test_rows(of: Of, inference: Inference) -> list[Row]:
     ]
 
 
-def adjusted(rows: Iterable[Row]) -> list[Row]:
+def adjusted(rows: Iterable[Row], pixels: Mapping[tuple[str, str, str], int]) -> list[Row]:
     """Return the rows of tests with `p_adjusted`, which accounts for as many regions as were tested.
 
     Each variable and metric is a family of its own, and so are the regions on one hand and the whole on the other.
+    Regions of the same pixels count once, with the p-value of the first of them. The others have the same `p_adjusted`,
+    but none below their own p-value: resamples follow from the name of a region, so that these differ a little.
+
+    Parameters
+    ----------
+    pixels : mapping
+        Number of valid pixels by level, name and variable.
     """
-    families: dict[tuple[str, ...], list[Row]] = {}
-    for row in rows:
-        families.setdefault(tuple(row[key] for key in ("level", "variable", "metric", "bins")), []).append(row)
-    return [
-        row | {"p_adjusted": float(p)}
-        for family in families.values()
-        for row, p in zip(family, false_discovery_adjusted([row["p_value"] for row in family]), strict=True)
-    ]
+    tests = list(rows)
+    same = _same_pixels(tests, pixels)
+    families: dict[tuple[str, ...], dict[Hashable, float]] = {}
+    for row in tests:
+        families.setdefault(_family(row), {}).setdefault(same[_place(row)], row["p_value"])
+    found = {
+        family: dict(zip(own, false_discovery_adjusted(list(own.values())).tolist(), strict=True))
+        for family, own in families.items()
+    }
+    return [row | {"p_adjusted": max(row["p_value"], found[_family(row)][same[_place(row)]])} for row in tests]
+
+
+def _family(row: Row) -> tuple[str, ...]:
+    """Return what tests that are adjusted together have in common."""
+    return tuple(row[key] for key in ("level", "variable", "metric", "bins"))
+
+
+def _place(row: Row) -> tuple[str, str, str]:
+    return row["level"], row["name"], row["variable"]
+
+
+def _same_pixels(
+    tests: Sequence[Row], pixels: Mapping[tuple[str, str, str], int]
+) -> dict[tuple[str, str, str], Hashable]:
+    """Return a key of the pixels of each level, name and variable: their number, and all numbers tested.
+
+    Sums over the same tiles in another order differ in the last digits, so the numbers are rounded.
+    """
+    found: dict[tuple[str, str, str], list[Hashable]] = {}
+    for row in tests:
+        place = _place(row)
+        found.setdefault(place, [pixels[place]]).append((row["metric"], row["bins"], f"{row['value']:.9g}"))
+    return {place: tuple(key) for place, key in found.items()}
 
 
 def difference_row(difference: Difference, level: float, method: str) -> Row:

@@ -156,6 +156,7 @@ def numbers_of(
     rows: dict[str, list[Row]] = {name: [] for name in MAKERS}
     of_tiles = {name: PackedRows(COLUMNS[name]) for name in MAKERS}
     inferred: dict[tuple[str, str], dict[str, Inference]] = {}
+    pixels: dict[tuple[str, str, str], int] = {}
     differences = Differences(experiment, record.variables)
     units = _Units(experiment, record, summaries, metric_options, differences, summaries.zones())
     reporter.stage("numbers", units.count)
@@ -165,10 +166,11 @@ def numbers_of(
             (of_tiles if numbers.level == "tile" else rows)[name].extend(own.rows)
         if numbers.inference is not None:
             inferred.setdefault((numbers.level, numbers.name), {})[numbers.variable] = numbers.inference
+            pixels[numbers.level, numbers.name, numbers.variable] = numbers.pixels
         if numbers.variable == record.variables[-1].name:
             reporter.advance(numbers.name)
     tables = {name: with_tiles(sorted_table(name, rows[name]), of_tiles[name]) for name in MAKERS}
-    others = {**inference_tables(inferred), "excluded": excluded_table(units.excluded)}
+    others = {**inference_tables(inferred, pixels), "excluded": excluded_table(units.excluded)}
     tables |= {name: by_model(table, record.variables, experiment.compare_on) for name, table in others.items()}
     tables |= differences.tables()
     tables |= zone_table(experiment, record, units.zones, units.pixels)
@@ -241,15 +243,20 @@ def _cells_of(
     return summaries.cells_of(parts[tile], variable)
 
 
-def inference_tables(inferred: Mapping[tuple[str, str], Mapping[str, Inference]]) -> dict[str, Table]:
-    """Return tests of calibration, correlograms of the residuals and the blocks, by level and name of the unit."""
+def inference_tables(
+    inferred: Mapping[tuple[str, str], Mapping[str, Inference]], pixels: Mapping[tuple[str, str, str], int]
+) -> dict[str, Table]:
+    """Return tests of calibration, correlograms of the residuals and the blocks, by level and name of the unit.
+
+    pixels : number of valid pixels by level, name of the unit and variable.
+    """
     each = [
         ({"level": level, "name": name, "variable": variable}, inference)
         for (level, name), of_unit in inferred.items()
         for variable, inference in of_unit.items()
     ]
     made: dict[str, Callable[[], Iterable[Row]]] = {
-        "tests": lambda: adjusted(row for of, inference in each for row in test_rows(of, inference)),
+        "tests": lambda: adjusted((row for of, inference in each for row in test_rows(of, inference)), pixels),
         "correlograms": lambda: [row for one in each for row in correlogram_rows(*one)],
         "blocks": lambda: [row for one in each for row in block_rows(*one)],
     }

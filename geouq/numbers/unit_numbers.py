@@ -55,11 +55,15 @@ class Sums:
 
 @dataclass(frozen=True)
 class UnitNumbers:
-    """Rows of each table, and the intervals where there are some, of a variable of an evaluation unit."""
+    """Rows of each table, and the intervals where there are some, of a variable of an evaluation unit.
+
+    pixels : number of valid pixels.
+    """
 
     level: Level
     name: str
     variable: str
+    pixels: int
     rows: Mapping[str, Sequence[Row]]
     inference: Inference | None
 
@@ -114,7 +118,8 @@ def unit_numbers(sums: Sums) -> UnitNumbers:
     rows = _rows_of(unit, sums.variable, metric_options)
     if inference is not None:
         rows["metrics"] = list(with_intervals(rows["metrics"], {sums.variable.name: inference}))
-    return UnitNumbers(unit.level, unit.name, sums.variable.name, rows, inference)
+    pixels = int(unit.variables[sums.variable.name].n)
+    return UnitNumbers(unit.level, unit.name, sums.variable.name, pixels, rows, inference)
 
 
 def _inferred(sums: Sums) -> Inference | None:
