@@ -22,6 +22,7 @@ OF_TILE = ("n", "value")  # columns that the table of tiles shows
 WORST_TILES, WORST_VARIABLES = 3, 12  # tiles of each variable, and variables, on the page of a region
 EXCLUDED = "tables/excluded.csv"
 EXPLAINED = ("over-confident", "under-confident", "over-prediction", "under-prediction")  # under the table of regions
+DIRECTIONS = ("over-prediction", "under-prediction")
 CERTAIN = (  # below tables of differences
     "A mark shows a difference that is significant after the adjustment for the number of tests: ✓ better, ✗ worse."
 )
@@ -264,13 +265,17 @@ def _is_supported(row: Row, verdict: Verdict | None) -> bool:
     """Return whether the verdict supports the deviation of a number from its ideal.
 
     A number that the verdict rests on must be significant after the adjustment for the number of regions. For any other
-    number, the verdict must be a significant finding.
+    number, the bias must be, or, of the size of errors, the bias or the spread.
     """
     if verdict is None:
         return False
     parts = (verdict.bias, verdict.spread, verdict.shape, verdict.inside)
     part = next((part for part in parts if part.metric == row["metric"]), None)
-    return verdict.is_certain if part is None else part.is_significant
+    if part is not None:
+        return part.is_significant
+    if interval_says(row) in DIRECTIONS:
+        return verdict.bias.is_significant
+    return bool(verdict.bias.finding or verdict.spread.finding)
 
 
 def interval_says(row: Row) -> str:

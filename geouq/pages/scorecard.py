@@ -11,7 +11,18 @@ from geouq.metrics import named
 from geouq.pages.headline import certainty, effect_words, importance
 from geouq.pages.marks import ELSEWHERE, HOLDS, MARKS, NOT_TESTED, OPEN
 from geouq.pages.sheet import DASH, padded
-from geouq.verdict import NARROW, NARROW_GAP, Part, Place, Verdict, is_share, limit_of_bias, narrow_coverage, place_of
+from geouq.verdict import (
+    NARROW,
+    NARROW_GAP,
+    NOT_DETECTED,
+    Part,
+    Place,
+    Verdict,
+    is_share,
+    limit_of_bias,
+    narrow_coverage,
+    place_of,
+)
 
 SIGNIFICANT, UNCERTAIN, UNTESTED = "sig", "open", "untested"
 SKILL_STEPS = (0.0, 0.33, 0.67)
@@ -89,7 +100,7 @@ class CardRow:
 
 EXCLUDED_ALONE = "The interval of the coverage excludes"
 WHY_OPEN = (
-    "A ? may stand where the interval alone excludes the level: p is multiplied by the number of tests of PIT and "
+    "A ? or ✓ may stand where the interval alone excludes the level: p is multiplied by the number of tests of PIT and "
     "coverage."
 )
 TABS = (
@@ -221,17 +232,25 @@ def _pointing_elsewhere(mark: Mark) -> Mark:
 def states(verdict: Verdict) -> dict[str, str]:
     """Return what the tests say of each number, by the key of its tab: significant, open, untested, or nothing.
 
-    Numbers that the forecast does not have are left out.
+    A number is open by the rule of the verdict: that of bias and spread also if its interval excludes the ideal before
+    the adjustment, that of the coverage by the adjusted p alone, and never if no miscalibration is detected. Numbers
+    that the forecast does not have are left out.
     """
-    most = limit_of_bias(verdict.bias)
-    limits = {"spread": (verdict.spread, (1 / NARROW, NARROW)), "bias": (verdict.bias, (-most, most))}
-    if verdict.gap is not None:
-        limits["spread"] = verdict.spread, (-NARROW_GAP, NARROW_GAP)
-    if verdict.coverage_level is not None:
-        limits["coverage"] = verdict.inside, narrow_coverage(verdict.coverage_level)
-    return {
-        tab: _state(part, is_narrow=part.lies_within(*ends)) for tab, (part, ends) in limits.items() if _is_shown(part)
+    most, factor = limit_of_bias(verdict.bias), (1 / NARROW, NARROW)
+    parts = {
+        "spread": (verdict.spread, (-NARROW_GAP, NARROW_GAP) if verdict.gap is not None else factor),
+        "bias": (verdict.bias, (-most, most)),
     }
+    found = {
+        tab: _state(part, is_fine=part.holds_ideal and part.lies_within(*ends))
+        for tab, (part, ends) in parts.items()
+        if _is_shown(part)
+    }
+    inside, level = verdict.inside, verdict.coverage_level
+    if level is not None and _is_shown(inside):
+        is_fine = verdict.findings == (NOT_DETECTED,) or inside.lies_within(*narrow_coverage(level))
+        found["coverage"] = _state(inside, is_fine=is_fine)
+    return found
 
 
 def _is_shown(part: Part) -> bool:
@@ -279,12 +298,12 @@ def _skill(value: float | None) -> Mark:
     return Mark(true_minus(f"{value:.2f}"), f"k{step}", -value)
 
 
-def _state(part: Part, *, is_narrow: bool) -> str:
+def _state(part: Part, *, is_fine: bool) -> str:
     if part.is_significant:
         return SIGNIFICANT
     if not part.is_tested:
         return UNTESTED
-    return "" if is_narrow and part.holds_ideal else UNCERTAIN
+    return "" if is_fine else UNCERTAIN
 
 
 def _mark(text: str, fill: Fill, size: float, state: str, *, is_above: bool) -> Mark:

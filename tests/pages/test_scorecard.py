@@ -2,20 +2,23 @@
 
 import json
 import re
+from collections import Counter
 from dataclasses import replace
 from importlib.resources import files
 
+import numpy as np
 import pytest
 from large_report import large_content
+from report_content import p_row
 from report_content import row as metric_row
 
 from geouq.config import Variable
 from geouq.maps.scales import OVER_CONFIDENT_ABOVE, SIGNED, SKILL, hexadecimal
 from geouq.pages import write_report
 from geouq.pages.marks import MARKS
-from geouq.pages.scorecard import INLINE, TABS, fill_rules, scorecard, shown_tabs
+from geouq.pages.scorecard import INLINE, TABS, fill_rules, scorecard, shown_tabs, states
 from geouq.pages.sheet import DASH, FIGURE
-from geouq.verdict import Part, Verdict, verdicts_of
+from geouq.verdict import Part, Verdict, verdict_of, verdicts_of
 
 VARIABLE = Variable(name="v", band=1)
 
@@ -93,7 +96,8 @@ def test_where_another_tab_has_a_significant_effect_no_tab_praises():
         (0.89, (0.85, 0.92), 0.5, "89 ✓", "f0"),
         (0.89, (0.6, 0.98), 0.5, "89 ?", "f0 open"),
         (0.87, (0.83, 0.897), 0.049, "87 △", "f1 sig"),
-        (0.87, (0.83, 0.897), 0.06, "87 ?", "f1 open"),  # narrow, but it excludes 0.9 before the adjustment
+        (0.87, (0.83, 0.897), 0.06, "87 ✓", "f1"),  # it excludes 0.9, but not after the adjustment
+        (0.86, (0.78, 0.897), 0.06, "86 ?", "f1 open"),  # the same, and wide
         (0.46, None, None, "46 †", "f3 untested"),
     ],
 )
@@ -101,6 +105,66 @@ def test_the_coverage_is_hatched_unless_its_interval_is_narrow(share, limits, p,
     shown = marks(verdict(part(1.0), coverage=share, limits=limits, coverage_p=p))[0]
 
     assert (said(shown), shown.classes) == (text, classes)
+
+
+def drawn_verdict(rng):
+    """Verdict of some numbers with intervals of some width and some p-values; any of the tests may be missing."""
+    places = {"z_mean": 0.0, "z_std": 1.0, "coverage_50": 0.5, "coverage_90": 0.9, "pit_std": 0.289}
+    rows, tests = [], []
+    for metric, ideal in places.items():
+        scale = 0.02 if metric in ("coverage_90", "pit_std") else 0.2
+        value, half = ideal + rng.normal(0, scale), scale * rng.uniform(0.5, 3)
+        known = rng.random() > 0.05
+        limits = {"ci_low": value - half, "ci_high": value + half, "ci_level": 0.95} if known else {"ci_low": None}
+        rows.append({"metric": metric, "bins": "", "group": "", "n": 9, "value": value, "ci_method": "bca"} | limits)
+        if known:
+            alone = 0.01 if abs(value - ideal) > half else 0.5
+            tests.append({"metric": metric, "bins": "", "p_adjusted": min(1.0, alone * rng.choice([1, 2, 8]))})
+    return verdict_of(rows, tests)
+
+
+def test_marks_and_verdicts_contradict_each_other_nowhere():
+    rng, seen = np.random.default_rng(3), Counter()
+    for found in (drawn_verdict(rng) for _ in range(4000)):
+        state, word = states(found), found.findings[0]
+        seen[word] += 1
+        if "sig" in state.values():
+            assert found.is_certain
+        if found.is_certain:
+            assert "sig" in state.values() or found.shape.finding
+        if word == "no miscalibration detected":
+            assert (state["spread"], state["bias"]) == ("", "")
+            assert state["coverage"] in ("", "untested")
+        if word == "inconclusive" and not any(part.reason for part in found.parts.values()):
+            assert "open" in state.values()
+
+    assert min(seen.values()) > 30
+    assert len(seen) >= 6
+
+
+def test_no_number_of_a_table_is_marked_that_the_scorecard_leaves_open(tmp_path):
+    """The mean error and the mean of z exclude 0 before the adjustment, and the spread is significant."""
+    region, limits = "region 0 with a name of some length", {"ci_level": 0.95, "ci_method": "bca"}
+    values = {
+        "z_mean": (0.3, 0.1, 0.5),
+        "bias": (-3.0, -5.0, -1.0),
+        "z_std": (1.5, 1.3, 1.7),
+        "coverage_90": (0.8, 0.7, 0.89),
+    }
+    rows = [
+        metric_row(level, name, "variable 0", metric, value) | {"ci_low": low, "ci_high": high} | limits
+        for level, name in (("all", "all"), ("region", region))
+        for metric, (value, low, high) in values.items()
+    ]
+    tests = [
+        p_row(region, "variable 0", metric, p)
+        for metric, p in (("z_std", 0.01), ("z_mean", 0.06), ("coverage_90", 0.08))
+    ]
+    write_report(replace(large_content(tiles=4, regions=1), metrics=rows, verdicts=verdicts_of(rows, tests)), tmp_path)
+    html = next(tmp_path.glob("region*.html")).read_text(encoding="utf-8")
+    table = html[html.index('id="numbers"') :]
+
+    assert re.findall(r'aria-label="([\w -]+)">', table[: table.index("</table>")])[1:] == 2 * ["over-confident"]
 
 
 def test_a_coverage_that_only_the_adjustment_leaves_open_is_explained():
