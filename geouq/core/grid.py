@@ -1,5 +1,6 @@
 """Where pixels are: shape, affine transform and CRS of a raster, and whether two rasters lie on the same pixels."""
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
@@ -18,6 +19,10 @@ POINT = 4  # numbers of a ground control point
 SQUARE = 256  # pixels along the side of the squares in which sums are made
 NOWHERE = -1  # place of a pixel that is in no window
 COLUMN = (1 << 32) - 1  # bits of the column in the place of a pixel in its tile, row << 32 | column
+
+UNKNOWN = "unknown"
+NO_NAMES = ("", "unnamed", UNKNOWN)  # what GDAL and PROJ call a CRS that has no name
+METHOD = re.compile(r'(?:PROJECTION|METHOD)\["([^"]+)"')  # of a projection, in both versions of WKT
 
 Places = NDArray[np.int32]  # numbers of pixels in a window, row by row
 
@@ -141,7 +146,8 @@ def shift_in_pixels(one: Grid, other: Grid) -> float:
 
 def _difference(one: Grid, other: Grid) -> str:
     if not _same_crs(one.crs, other.crs):
-        return f": its CRS is {_crs_name(other.crs)}, not {_crs_name(one.crs)}"
+        own, wanted = _crs_name(other.crs), _crs_name(one.crs)
+        return f": its CRS is {own}, not {wanted}" if own != wanted else f": its CRS is another {own}"
     if one.shape != other.shape:
         shapes = [f"{grid.shape[0]} x {grid.shape[1]}" for grid in (other, one)]
         return f": it has {shapes[0]} pixels, not {shapes[1]}"
@@ -186,4 +192,17 @@ def _crs_name(wkt: str) -> str:
         authority = crs.to_authority()
     except CRSError:
         return "an unreadable CRS"
-    return ":".join(authority) if authority else f"CRS {wkt.split(chr(34))[1]!r}"
+    name = wkt.split(chr(34))[1]
+    return ":".join(authority) if authority else f"CRS {name!r}" if name not in NO_NAMES else _described(wkt, crs)
+
+
+def _described(wkt: str, crs: CRS) -> str:
+    """Return the projection method and the unit of a CRS without a name.
+
+    >>> _crs_name(CRS.from_proj4("+proj=sinu +R=6371007.181 +units=m").to_wkt())
+    'Sinusoidal, metre'
+    """
+    method = METHOD.search(wkt)
+    kind = "longitude and latitude" if crs.is_geographic else "CRS without a name"
+    unit = "degree" if crs.is_geographic else crs.linear_units
+    return ", ".join([method[1].replace("_", " ") if method else kind, *([unit] if unit != UNKNOWN else [])])

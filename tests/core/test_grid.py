@@ -100,3 +100,30 @@ def test_windows_hold_each_pixel_once(rows, columns, size):
         seen[window.slices] += 1
 
     assert (seen == 1).all()
+
+
+ALBERS = "+proj=aea +lat_1=-5 +lat_2=-42 +lon_0={} +units=m"
+
+
+@pytest.mark.parametrize(
+    ("proj4", "name"),
+    [
+        (ALBERS.format(-60), "Albers Conic Equal Area, metre"),
+        ("+proj=aea +lat_1=29.5 +lat_2=45.5 +units=us-ft", "Albers Conic Equal Area, US survey foot"),
+        ("+proj=longlat +R=6371000", "longitude and latitude, degree"),
+        ("+proj=utm +zone=33 +datum=WGS84", "EPSG:32633"),
+    ],
+)
+def test_a_crs_without_a_name_is_called_by_its_projection_and_unit(proj4, name):
+    wkt = CRS.from_proj4(proj4).to_wkt()
+
+    assert Grid(GRID.shape, PLACE, wkt).crs_name == name
+    if not name.startswith("EPSG"):
+        assert Grid(GRID.shape, PLACE, wkt.replace("unknown", "unnamed", 1)).crs_name == name
+        assert Grid(GRID.shape, PLACE, wkt.replace("unknown", "mine", 1)).crs_name == "CRS 'mine'"
+
+
+def test_of_two_crs_without_a_name_and_of_one_projection_the_other_one_is_said_to_differ():
+    one, other = (Grid(GRID.shape, PLACE, CRS.from_proj4(ALBERS.format(lon)).to_wkt()) for lon in (-60, -50))
+    with pytest.raises(GridError, match="its CRS is another Albers Conic Equal Area, metre"):
+        require_same_grid(one, other, "mean", "truth")
