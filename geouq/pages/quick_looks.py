@@ -22,13 +22,15 @@ Picture = NDArray[np.uint8]  # (4, rows, columns): red, green, blue and opacity
 
 SIDE = 320  # pixels of the longer side
 MOST = 24
+NO_DATA = (138, 138, 138, 159)  # over the light and the dark page, this is the grey of cells without data
 
 
 @dataclass(frozen=True)
 class QuickLook:
     """A small picture of a map of a variable, with its title, its unit and the meaning of its colours.
 
-    colours : colour and meaning of each step, or of each code if `has_codes`.
+    Pixels of tiles without a value have the colour `NO_DATA`, and what lies outside the tiles is transparent. colours :
+    colour and meaning of each step, or of each code if `has_codes`.
     """
 
     title: str
@@ -36,6 +38,11 @@ class QuickLook:
     picture: Picture
     colours: Sequence[tuple[str, float | str]]
     has_codes: bool
+
+    @property
+    def has_missing(self) -> bool:
+        """Return whether a pixel of a tile has no value."""
+        return bool((self.picture[3] == NO_DATA[3]).any())
 
 
 def quick_looks(
@@ -52,54 +59,77 @@ def quick_looks(
     layout : Layout
         Where the tiles lie on the map of the page.
     folder : Path
-        Folder of the maps. A tile without a file is left empty.
+        Folder of the maps. A tile without a file has no data.
     """
-    found: list[QuickLook] = []
+    found, inside = list[QuickLook](), _inside(layout)
     for name in names:
         shown, some = map_named(name), variables[: MOST - len(found)]
         for variable, values in zip(some, _values(shown, len(some), layout, folder), strict=True):
             scale = shown.scale(wholes[variable.name]) if shown.scale else None
-            picture = _coloured(values, scale) if scale else _of_codes(values, shown.codes)
+            colours = _coloured(values, scale) if scale else _of_codes(values, shown.codes)
+            picture = _with_missing(colours, np.isfinite(values), inside)
             units = shown.label(variable).units
             title = f"{variable.name}: {shown.long_name}"
             found.append(QuickLook(title, "" if units == "1" else units, picture, _meanings(scale, shown), not scale))
     return found
 
 
-def _values(shown: PixelMap, bands: int, layout: Layout, folder: Path) -> Iterator[NDArray[np.float64]]:
-    """Return the values of each band, float64 (rows, columns), NaN where they are missing."""
+def _boxes(layout: Layout) -> tuple[tuple[int, int], Sequence[tuple[slice, slice]]]:
+    """Return rows and columns of a picture, and those of each tile in it."""
     ends = [(tile.top + tile.place.grid.shape[0], tile.left + tile.place.grid.shape[1]) for tile in layout.tiles]
     height, width = (max(end[axis] for end in ends) for axis in (0, 1))
     step = max(1.0, max(height, width) / SIDE)
-    values = np.full((bands, max(1, round(height / step)), max(1, round(width / step))), np.nan)
-    for tile, (bottom, right) in zip(layout.tiles, ends, strict=True):
-        path = path_of_map(tile.place.tile, shown.name, folder)
-        box = [round(side / step) for side in (tile.top, bottom, tile.left, right)]
-        if bands and path.exists() and box[1] > box[0] and box[3] > box[2]:
+
+    def between(start: int, end: int) -> slice:
+        return slice(round(start / step), round(end / step))
+
+    boxes = [
+        (between(tile.top, bottom), between(tile.left, right))
+        for tile, (bottom, right) in zip(layout.tiles, ends, strict=True)
+    ]
+    return (max(1, round(height / step)), max(1, round(width / step))), boxes
+
+
+def _inside(layout: Layout) -> NDArray[np.bool_]:
+    """Return which pixels of a picture lie in a tile."""
+    shape, boxes = _boxes(layout)
+    inside = np.zeros(shape, bool)
+    for box in boxes:
+        inside[box] = True
+    return inside
+
+
+def _values(shown: PixelMap, bands: int, layout: Layout, folder: Path) -> Iterator[NDArray[np.float64]]:
+    """Return the values of each band, float64 (rows, columns), NaN where they are missing."""
+    shape, boxes = _boxes(layout)
+    values = np.full((bands, *shape), np.nan)
+    for tile, box in zip(layout.tiles, boxes, strict=True):
+        path, place = path_of_map(tile.place.tile, shown.name, folder), (slice(None), *box)
+        if values[place].size and path.exists():
             with rasterio.open(path) as file:
-                shape = bands, box[1] - box[0], box[3] - box[2]
-                read = file.read(list(range(1, bands + 1)), out_shape=shape, masked=True)
-            values[:, box[0] : box[1], box[2] : box[3]] = read.astype(np.float64).filled(np.nan)
+                read = file.read(list(range(1, bands + 1)), out_shape=values[place].shape, masked=True)
+            values[place] = read.astype(np.float64).filled(np.nan)
     return iter(values)
 
 
-def _coloured(values: NDArray[np.float64], scale: Scale) -> Picture:
-    """Return values in the colours of a scale, transparent where the value is missing."""
+def _coloured(values: NDArray[np.float64], scale: Scale) -> NDArray[np.float64]:
+    """Return red, green and blue of values in the colours of a scale."""
     steps = np.arange(len(scale.values))
     places = np.interp(values, scale.values, steps)
-    channels = [np.interp(places, steps, channel) for channel in zip(*scale.colours, strict=True)]
-    return _with_opacity(np.stack(channels), values)
+    return np.stack([np.interp(places, steps, channel) for channel in zip(*scale.colours, strict=True)])
 
 
-def _of_codes(values: NDArray[np.float64], codes: Sequence[str]) -> Picture:
-    table = np.array(colours_of_codes(codes))
+def _of_codes(values: NDArray[np.float64], codes: Sequence[str]) -> NDArray[np.float64]:
+    table = np.array(colours_of_codes(codes), np.float64)
     number = np.where(np.isfinite(values), values, 0).astype(np.int64)
-    return _with_opacity(np.moveaxis(table[np.minimum(number, len(table) - 1)], -1, 0), values)
+    return np.moveaxis(table[np.minimum(number, len(table) - 1)], -1, 0)
 
 
-def _with_opacity(colours: NDArray[np.float64], values: NDArray[np.float64]) -> Picture:
-    there = np.isfinite(values)
-    return np.concatenate([np.where(there, colours, 0), 255 * there[np.newaxis]]).round().astype(np.uint8)
+def _with_missing(colours: NDArray[np.float64], has_value: NDArray[np.bool_], inside: NDArray[np.bool_]) -> Picture:
+    """Return opaque colours where there is a value, `NO_DATA` elsewhere in tiles, and nothing outside of these."""
+    opaque = np.concatenate([colours, np.full((1, *has_value.shape), 255.0)])
+    missing = np.where(inside, np.array(NO_DATA, np.float64)[:, np.newaxis, np.newaxis], 0.0)
+    return np.where(has_value, opaque, missing).round().astype(np.uint8)
 
 
 def _meanings(scale: Scale | None, shown: PixelMap) -> list[tuple[str, float | str]]:
