@@ -28,11 +28,15 @@ FEW_CELLS = "too few independent cells to test"
 
 @dataclass(frozen=True)
 class Line:
-    """One variable of the whole or of a region: its name, the size of the effect, and how certain it is."""
+    """One variable of the whole or of a region: its name, the size of the effect, and how certain it is.
+
+    whole : of a region, the same effect in the whole, with its verdict.
+    """
 
     name: str
     effect: str
     certainty: str
+    whole: str = ""
 
 
 @dataclass(frozen=True)
@@ -136,22 +140,25 @@ def headline_of_region(
     }
     tone, sentence = _answer_with_empty({name: own for name, (own, _) in both.items()}, [])
     ranked = sorted(both, key=lambda name: _rank(both[name][0]))
-    lines = [Line(name, compared(*both[name]), _in_short(both[name][0])) for name in ranked[:most]]
+    lines = [
+        Line(name, effect_words(own), _in_short(own), compared(whole))
+        for name, (own, whole) in ((name, both[name]) for name in ranked[:most])
+    ]
     more, limits = len(ranked) - len(lines), _limits_of(own for own, _ in both.values())
     why = reasons({name: both[name][0] for name in ranked[:most]})
     return Headline(tone, sentence, lines, None, more, "".join(ranked[:1]), limits, why)
 
 
-def compared(own: Verdict, whole: Verdict | None) -> str:
-    """Return the effect in a region and, in short, in the whole."""
+def compared(whole: Verdict | None) -> str:
+    """Return the effect in the whole in short, to compare that of a region with; empty without a verdict."""
     if whole is None:
-        return effect_words(own)
+        return ""
     if whole.coverage is None:
-        return f"{effect_words(own)}; the whole: {effect_words(whole)}"
+        return f"the whole: {effect_words(whole)} ({whole.word})"
     factor, part = whole.std_factor, whole.spread
     known = factor is not None and 0 < factor < math.inf
     spread = f" and {with_interval(factor, part.ci_low, part.ci_high).split()[0]} times" if known else ""
-    return f"{effect_words(own)}; the whole: {100 * whole.coverage:.0f} %{spread}"
+    return f"the whole: {100 * whole.coverage:.0f} %{spread} ({whole.word})"
 
 
 def severity(verdict: Verdict | None) -> float:
