@@ -154,11 +154,11 @@ def compared(whole: Verdict | None) -> str:
     if whole is None:
         return ""
     if whole.coverage is None:
-        return f"the whole: {effect_words(whole)} ({whole.word})"
+        return f"the whole: {effect_words(whole)}"
     factor, part = whole.std_factor, whole.spread
     known = factor is not None and 0 < factor < math.inf
     spread = f" and {with_interval(factor, part.ci_low, part.ci_high).split()[0]} times" if known else ""
-    return f"the whole: {100 * whole.coverage:.0f} %{spread} ({whole.word})"
+    return f"the whole: {100 * whole.coverage:.0f} %{spread}"
 
 
 def severity(verdict: Verdict | None) -> float:

@@ -6,8 +6,10 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from large_report import large_content
 
 from geouq.config import Variable
+from geouq.pages import write_report
 from geouq.pages.headline import (
     FEW_CELLS,
     compared,
@@ -182,7 +184,7 @@ def test_the_whole_has_the_digits_in_a_region_that_it_has_on_the_first_page():
     whole = Verdict((OVER,), none, spread, none, Part("coverage_90", 0.63))
 
     assert "errors scatter 2.2 (1.3 to 3.9) times" in effect_words(whole)
-    assert compared(whole) == "the whole: 63 % and 2.2 times (over-confident)"
+    assert compared(whole) == "the whole: 63 % and 2.2 times"
 
 
 def judged(findings, inside, shape=("pit_std", 0.2887), limits=(0.95, 1.2), ends=(0.29, 0.31)):
@@ -399,3 +401,12 @@ def test_what_few_members_explain_is_what_a_perfect_ensemble_scores(members):
 @pytest.mark.parametrize("members", [0, 2, 3, 60])
 def test_nothing_is_said_of_many_members_or_of_other_forecasts(members):
     assert of_few_members(members) == ""
+
+
+def test_the_verdict_of_a_region_stands_before_the_numbers_of_the_whole(tmp_path):
+    given = large_content(tiles=4, regions=1)
+    write_report(given, tmp_path)
+    html = next(tmp_path.glob("region*.html")).read_text(encoding="utf-8")
+    (line,) = re.findall("<li><strong>.*?</li>", html)
+
+    assert line.index("cannot be tested") < line.index("the whole: ")
