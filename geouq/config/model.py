@@ -66,7 +66,16 @@ from geouq.config.sections import (
     method_alone,
     problem_of_groups,
 )
-from geouq.config.tiles import FileTiles, MosaicTiles, TileCut, TilePolygons, Tiles, asset_in, tiles_of
+from geouq.config.tiles import (
+    FileTiles,
+    MosaicTiles,
+    TileCut,
+    TileIndex,
+    TilePolygons,
+    Tiles,
+    asset_in,
+    tiles_of,
+)
 from geouq.config.validation_errors import Problem, Steps, quoted, raise_each, suggestion
 from geouq.config.values import (
     CALIBRATION_LEVELS,
@@ -117,9 +126,9 @@ def _names_in(info: ValidationInfo) -> Names | None:
     data = info.data.get("data")
     paths = [path for files in predictions_read(info.data) for path in files.predicted.values()]
     paths += data.written.values() if isinstance(data, FormData) else ()
-    if any(TIME in path or is_array(path) for path in paths):
-        return None
     tiles = info.data.get("tiles")
+    if any(TIME in path or is_array(path) for path in paths) or (isinstance(tiles, FileTiles) and tiles.time):
+        return None
     return tiles.names if isinstance(tiles, Tiles) else tiles
 
 
@@ -359,6 +368,15 @@ class Experiment(Section):
             return own.tiles
         return self.tiles if isinstance(self.tiles, FileTiles) else None
 
+    @property
+    def dated(self) -> tuple[str, ...]:
+        """Return the layers with a file for each time: by {time} in the path, or as items or an index have times."""
+        return tuple(layer for layer, pattern in self.patterns.items() if self._is_dated(layer, pattern))
+
+    def _is_dated(self, layer: str, pattern: str) -> bool:
+        source = self.source_of(layer) if layer in self.patterns else None
+        return TIME in pattern if source is None else source.time is not None
+
     def problem_of_layer(self, layer: str, message: str) -> Problem:
         """Make a fault at the place of a layer, which is named as in `patterns`."""
         return self.problem(*self._steps_of(layer), message=message)
@@ -448,7 +466,7 @@ class Experiment(Section):
             return f"{VARIABLE} stands for the names of variables: write them, such as variables: [AGB, height]"
         if VARIABLE in pattern and self._is_of_many_bands(layer):
             return f"{VARIABLE} is not for files of several members, quantiles or classes; evaluate one variable a run"
-        if asset is None and isinstance(self.tiles, FileTiles) and TILE not in pattern:
+        if asset is None and isinstance(self.tiles, FileTiles) and TILE not in pattern and TIME not in pattern:
             return f"needs {TILE} where the name of the tile stands"
         if asset is not None and source is None:
             return "missing key 'path': path of the raster; without one, tiles names items or an index"
@@ -458,18 +476,39 @@ class Experiment(Section):
 
     def _problem_of_times(self, layer: str, pattern: str) -> str:
         """Return what is wrong with {time} in the path of a layer, or with a path that lacks it."""
-        if TIME in pattern and isinstance(self.tiles, FileTiles):
-            return f"{TIME} is for files that are listed, but items or an index name the files; select times there"
+        if TIME in (asset_in(pattern) or ""):
+            return f"an asset has no {TIME}; the time is that of its item: {self._time_of_tiles()}"
         models = {name: files.predicted for name, files in self.predictions.items()}
         models |= {name: {**own.predicted, **_by_key(own.written)} for name, own in self.forms.items()}
-        for model, paths in models.items():
-            if layer in (key_of(model, key) for key in paths):
-                is_mixed = TIME not in pattern and not is_array(pattern) and any(TIME in own for own in paths.values())
-                return f"needs {TIME} where the time stands, as other layers of the prediction have it" * is_mixed
-        predicted = [path for paths in models.values() for path in paths.values()]
-        if TIME in pattern and not any(TIME in path or is_array(path) for path in predicted):
-            return f"has {TIME}, but the paths of the prediction have not; write it there too, or one of the times here"
-        return ""
+        each = [{key_of(model, key): path for key, path in paths.items()} for model, paths in models.items()]
+        for paths in each:
+            if layer in paths:
+                is_mixed = any(self._is_dated(*own) for own in paths.items())
+                has_one = self._is_dated(layer, pattern) or is_array(pattern)
+                return self._without_time(layer) if is_mixed and not has_one else ""
+        has_times = any(self._is_dated(*own) or is_array(own[1]) for paths in each for own in paths.items())
+        return "" if has_times or not self._is_dated(layer, pattern) else self._alone_with_time(pattern)
+
+    def _alone_with_time(self, pattern: str) -> str:
+        """Return what to do about a layer with times where the prediction has none."""
+        if TIME not in pattern:
+            return "its items or features have a time, but the prediction has none; give it one, or leave time out here"
+        if isinstance(self.tiles, FileTiles):
+            return f"has {TIME}, but the tiles have no time: {self._time_of_tiles()}"
+        return f"has {TIME}, but the paths of the prediction have not; write it there too, or one of the times here"
+
+    def _without_time(self, layer: str) -> str:
+        """Return what a layer of a prediction needs to have a file for each time."""
+        why = "as other layers of the prediction have it"
+        if layer not in self.patterns or self.source_of(layer) is None:
+            return f"needs {TIME} where the time stands, {why}"
+        return f"needs a time of its items or features, {why}: write time below its tiles"
+
+    def _time_of_tiles(self) -> str:
+        """Return what says which time the files of a tile have."""
+        if isinstance(self.tiles, TileIndex):
+            return "write tiles.time, the attribute that holds the time of a feature"
+        return "write tiles.time, the property that holds the time of an item, such as time: datetime"
 
     def _is_of_many_bands(self, layer: str) -> bool:
         """Return whether the bands of a layer are members, quantiles or classes."""

@@ -89,9 +89,19 @@ class StacTiles(Tiles):
 
     stac: LocalFile = Field(
         description="file of items: an ItemCollection (or one item) as JSON, or stac-geoparquet (with the extra "
-        "`parquet`). Its `id` is the name of the tile"
+        "`parquet`). Its `id` is the name of the tile, unless `name` or `time` is given"
     )
     asset: Text | None = Field(default=None, description="asset of the layers that name none")
+    time: Text | None = Field(
+        default=None,
+        description="property that holds the time of an item, such as `datetime` (or `start_datetime`, which also "
+        "counts where `datetime` is null). Items are then times of tiles; default: each item is a tile",
+    )
+    name: Text | None = Field(
+        default=None,
+        description="property that holds the name of the tile, such as `grid:code`; default: the `id`, without its "
+        "date if there is a `time`",
+    )
 
     @property
     def file(self) -> str:
@@ -116,6 +126,11 @@ class TileIndex(Tiles):
     )
     name: Text | None = Field(
         default=None, description="attribute with the names of the tiles; default: the names of the files in `path`"
+    )
+    time: Text | None = Field(
+        default=None,
+        description="attribute that holds the time of a feature, such as a year or a date. Features are then times of "
+        "tiles; default: each feature is a tile",
     )
     layer: Text | None = Field(default=None, description="layer of the file; default: its only layer")
 

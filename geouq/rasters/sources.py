@@ -1,7 +1,7 @@
 """Find the files of each tile: by patterns of file names, STAC items, or a tile index."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from geouq.config import (
@@ -27,7 +27,14 @@ from geouq.rasters.stac import stac_table
 from geouq.rasters.stored import as_written
 from geouq.rasters.tile_files import TileFile, TileTable, described
 from geouq.rasters.tile_index import index_table
-from geouq.rasters.tile_names import has_times, listed_places, patterns_of_variables, problems_without_files
+from geouq.rasters.tile_names import (
+    Place,
+    has_times,
+    listed_places,
+    only_name,
+    patterns_of_variables,
+    problems_without_files,
+)
 from geouq.rasters.variable_files import raster_of_variables
 
 SHOWN = 3
@@ -39,8 +46,8 @@ class Sources:
 
     patterns : of each layer, a path, or what stands for an asset. names : of the tiles for which a layer has a file, of
     layers whose files are known. tables : of the layers whose files a source names; assets : what they take from it.
-    stamps : the files of these sources, by their keys in the configuration. times : those in names of files, whose
-    steps are then the tiles.
+    stamps : the files of these sources, by their keys in the configuration. times : those of files and of sources,
+    whose steps are then the tiles.
     """
 
     experiment: Experiment
@@ -60,8 +67,10 @@ class Sources:
     @property
     def tiles(self) -> set[str]:
         """Return the names of the tiles of `tiles`, also of those without some layers."""
+        if has_times(self.experiment):
+            return set(self.times.steps)
         of_tiles = (layer for layer in self.tables if self.experiment.source_of(layer) == self.experiment.tiles)
-        return {tile for layer in of_tiles for tile in self.tables[layer].files}
+        return {place.tile for layer in of_tiles for place in self.tables[layer].files}
 
     @property
     def remote(self) -> bool:
@@ -78,7 +87,7 @@ class Sources:
         """Return the file of a layer of a tile, and what its source says of it."""
         if layer not in self.tables:
             return TileFile(self._path(layer, tile))
-        return self.tables[layer].files[tile][self.assets[layer]]
+        return self.tables[layer].files[self.times.place(layer, tile)][self.assets[layer]]
 
     def _path(self, layer: str, tile: str) -> str:
         return self.times.path(layer, self.patterns[layer], tile)
@@ -125,7 +134,8 @@ class Sources:
             lost = self._lost(layer, tile) or [self._path(layer, tile)]
             return f"there is no file {', '.join(lost)}"
         table = self.tables[layer]
-        lacks = f"has no {table.what} {self.assets[layer]}" if tile in table.files else "is not there"
+        is_there = self.times.place(layer, tile) in table.files
+        lacks = f"has no {table.what} {self.assets[layer]}" if is_there else "is not there"
         return f"{layer}: tile {tile} of {table.stamp.path} {lacks}"
 
     def problems(self) -> list[Problem]:
@@ -154,19 +164,24 @@ def sources_of(experiment: Experiment) -> Sources:
     patterns = experiment.patterns
     sources = {layer: source for layer in patterns if (source := experiment.source_of(layer))}
     assets = {layer: asset_in(patterns[layer]) or source.usual or "" for layer, source in sources.items()}
-    read = dict(_tables(experiment, sources, assets))
+    read = {source: _named(table, experiment) for source, table in _tables(experiment, sources, assets)}
     tables = {layer: read[source] for layer, source in sources.items()}
     places = listed_places(experiment, {layer: own for layer, own in patterns.items() if layer not in tables})
+    for layer, table in tables.items():
+        own = {place for place, files in table.files.items() if assets[layer] in files}
+        chosen = None if sources[layer] is experiment.tiles else sources[layer].names
+        places[layer] = own if chosen is None else {place for place in own if place.tile in chosen}
     times = FileTimes({layer: {place.tile for place in own} for layer, own in places.items()})
     if has_times(experiment) and all(places.values()):
         times = file_times(experiment, places)
-    names = dict(times.names)
-    for layer, table in tables.items():
-        own = {tile for tile, files in table.files.items() if assets[layer] in files}
-        chosen = None if sources[layer] is experiment.tiles else sources[layer].names
-        names[layer] = own if chosen is None else own & {*chosen}
     stamps = {".".join(_key(experiment, layer, source)): read[source].stamp for layer, source in sources.items()}
-    return Sources(experiment, patterns, names, tables, assets, stamps, times)
+    return Sources(experiment, patterns, times.names, tables, assets, stamps, times)
+
+
+def _named(table: TileTable, experiment: Experiment) -> TileTable:
+    """Return a table whose only tile has the name of the experiment, where names of entries are times alone."""
+    only = only_name(experiment)
+    return replace(table, files={Place(tile or only, time): own for (tile, time), own in table.files.items()})
 
 
 def _tables(
@@ -178,7 +193,7 @@ def _tables(
         wanted = list(dict.fromkeys(assets[layer] for layer in layers))
         try:
             if isinstance(source, StacTiles):
-                yield source, stac_table(source.stac, wanted)
+                yield source, stac_table(source, wanted)
             else:
                 yield source, index_table(source, wanted)
         except DataError as error:

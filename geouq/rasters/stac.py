@@ -3,7 +3,7 @@
 import json
 import math
 import os
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from itertools import zip_longest
 from pathlib import Path
 from typing import Any
@@ -11,39 +11,91 @@ from urllib.parse import unquote
 
 from affine import Affine
 
+from geouq.config import StacTiles, suggestion
 from geouq.core.errors import DataError
 from geouq.core.redaction import remember_secrets
 from geouq.rasters.files import Stamp, relative_to
 from geouq.rasters.source_file import is_parquet, rows_of_parquet, stamp_of_source
+from geouq.rasters.table_times import Entry, places_of
 from geouq.rasters.tile_files import BandSaid, PlaceSaid, TileFile, TileTable
+from geouq.rasters.tile_names import Place
 
 NOTHING: Mapping[str, Any] = {}
-COLUMNS = ("id", "assets", "links", "proj:code", "proj:epsg", "proj:shape", "proj:transform")  # of stac-geoparquet
+NOMINAL, START = "datetime", "start_datetime"  # of an item; without the first, the second is there
+GRID = ("proj:code", "proj:epsg", "proj:shape", "proj:transform")
+COLUMNS = ("id", "assets", "links", "bbox", NOMINAL, START, *GRID)  # of stac-geoparquet
 FIELDS = {"scale": ("raster:scale", "scale"), "offset": ("raster:offset", "offset"), "nodata": ("nodata",)}
 
 
-def stac_table(path: str, assets: Collection[str]) -> TileTable:
-    """Return the items of a file as tiles, with these assets of each.
+def stac_table(source: StacTiles, assets: Collection[str] | None = None) -> TileTable:
+    """Return the items of a file as tiles, or as times of tiles, with these assets of each, or with all.
 
     Raises
     ------
     DataError
-        If the file holds no items, or two of one id, or an item is not as STAC has it.
+        If the file holds no items, or two of one id, or an item is not as STAC has it, or has no time where the source
+        has times.
     """
+    path = source.stac
     stamp = stamp_of_source(path)
-    items = [*map(_without_nulls, rows_of_parquet(path, COLUMNS))] if is_parquet(path) else _items_in(path)
-    files: dict[str, Mapping[str, TileFile]] = {}
-    known = dict[str, None]()
-    for place, item in enumerate(items):
+    columns = (*COLUMNS, *filter(None, (source.time, source.name)))
+    items = [*map(_without_nulls, rows_of_parquet(path, columns))] if is_parquet(path) else _items_in(path)
+    names = dict[str, None]()
+    for number, item in enumerate(items):
         name = _text(item.get("id"))
         if not name:
-            raise DataError(f"{path}: item {place + 1} has no id")
-        if name in files:
+            raise DataError(f"{path}: item {number + 1} has no id")
+        if name in names:
             raise DataError(f"{path}: two items have the id {name!r}; keep one of them")
+        names[name] = None
+    found: dict[Place, Mapping[str, TileFile]] = {}
+    known = dict[str, None]()
+    for place, item in zip(_places(source, items), items, strict=True):
         own = _mapping(item.get("assets"))
         known |= dict.fromkeys(own)
-        files[name] = _files(path, stamp, item, {key: own[key] for key in assets if key in own})
-    return TileTable(stamp, "asset", files, tuple(known))
+        wanted = own if assets is None else {key: own[key] for key in assets if key in own}
+        found[place] = _files(path, stamp, item, wanted)
+    return TileTable(stamp, "asset", found, tuple(known))
+
+
+def _places(source: StacTiles, items: Sequence[Mapping[str, Any]]) -> list[Place]:
+    """Return the tile of each item, and its time if the source has times."""
+    each = [{**item, **_mapping(item.get("properties"))} for item in items]
+    tiles = [item["id"] for item in items] if source.name is None else [_tile(source, own) for own in each]
+    if source.time is not None:
+        entries = [
+            Entry(own["id"], _time(source.time, own), tile if source.name else None, _footprint(own))
+            for own, tile in zip(each, tiles, strict=True)
+        ]
+        try:
+            return places_of(entries)
+        except DataError as error:
+            raise DataError(f"{source.stac}: {error}") from None
+    if twice := next((tile for place, tile in enumerate(tiles) if tile in tiles[:place]), ""):
+        raise DataError(f"{source.stac}: two items are tile {twice!r}; if they are times of it, write time: {NOMINAL}")
+    return [Place(tile) for tile in tiles]
+
+
+def _tile(source: StacTiles, properties: Mapping[str, Any]) -> str:
+    """Return the name of the tile of an item, as one of its properties has it."""
+    found = properties.get(source.name or "")
+    if isinstance(found, str | int) and str(found).strip():
+        return str(found).strip()
+    named = suggestion(source.name or "", [*properties])
+    raise DataError(f"name: {source.stac}: item {properties['id']} has no property {source.name!r}{named}")
+
+
+def _time(name: str, properties: Mapping[str, Any]) -> Any:
+    """Return the time of an item: a property, or the start of its time where it has no nominal one."""
+    found = properties.get(name)
+    return properties.get(START) if found is None and name == NOMINAL else found
+
+
+def _footprint(properties: Mapping[str, Any]) -> str | None:
+    """Return where an item lies, as it is written: its grid, or else its box."""
+    keys = GRID if properties.get("proj:transform") else ("bbox",)
+    found = [properties.get(key) for key in keys]
+    return json.dumps(found) if any(found) else None
 
 
 def _items_in(path: str) -> list[Mapping[str, Any]]:

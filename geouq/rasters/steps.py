@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from geouq.config import TIME as TIME_IN_NAME
 from geouq.config import Experiment, MosaicTiles, StepRegions, config_error
 from geouq.config.layer_file import Selected
 from geouq.config.values import TILE
@@ -70,7 +69,7 @@ def steps_of_tiles(
 
     Raises ConfigError where the configuration names a tile that there is not.
     """
-    dated = {layer for layer, pattern in experiment.patterns.items() if TIME_IN_NAME in pattern}
+    dated = experiment.dated
     has_names = isinstance(experiment.tiles, MosaicTiles) or any(TILE in path for path in experiment.patterns.values())
     alone = not (dated or has_names)
     found, failures, notes = list[tuple[str, "Tile"]](), list[Failure](), list(dict.fromkeys(map(_of_depth, tiles)))

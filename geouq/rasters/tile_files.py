@@ -13,6 +13,7 @@ from geouq.core.grid import TOLERANCE, shift_in_pixels
 from geouq.core.units import conversion
 from geouq.rasters.files import Stamp
 from geouq.rasters.raster import Band, Raster, stored_nodata
+from geouq.rasters.tile_names import Place
 
 
 @dataclass(frozen=True)
@@ -67,13 +68,13 @@ class TileFile:
 class TileTable:
     """The tiles of a source: files of each by asset, without those that no layer asks for.
 
-    stamp : the file that names them. what : what an entry of a tile is called. assets : all that tiles have. notes :
-    what is left out.
+    stamp : the file that names them. what : what an entry of a tile is called. files : by tile and time; the time is
+    empty unless the source has times. assets : all that tiles have. notes : what is left out.
     """
 
     stamp: Stamp
     what: str
-    files: Mapping[str, Mapping[str, TileFile]]
+    files: Mapping[Place, Mapping[str, TileFile]]
     assets: tuple[str, ...]
     notes: tuple[str, ...] = ()
 

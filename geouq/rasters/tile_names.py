@@ -95,7 +95,7 @@ def has_arrays(experiment: Experiment) -> bool:
 
 def has_times(experiment: Experiment) -> bool:
     """Return whether a layer has a file for each time."""
-    return any(TIME in pattern for pattern in experiment.patterns.values())
+    return bool(experiment.dated)
 
 
 def has_steps(experiment: Experiment) -> bool:
@@ -206,7 +206,8 @@ def wanted_names(
     if isinstance(experiment.tiles, FileTiles):
         names, notes = _with_every_layer(found, known)
         wanted = experiment.tile_names
-        return names if wanted is None else [name for name in names if is_of(name, wanted)], notes
+        chosen = [name for name in names if wanted is None or steps.get(name) in wanted or is_of(name, wanted)]
+        return chosen, notes
     in_regions = {name for tiles in experiment.tile_lists.values() for name in tiles}
     hidden = {name for own in found.values() for name in own if name.startswith(".")} - in_regions
     predicted = set().union(*(names for layer, names in found.items() if is_predicted(layer)), steps)

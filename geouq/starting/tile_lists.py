@@ -6,6 +6,7 @@ from dataclasses import replace
 from pathlib import PurePosixPath
 from typing import Any
 
+from geouq.config import StacTiles
 from geouq.core.errors import ConfigError, DataError
 from geouq.rasters.files import relative_to
 from geouq.rasters.raster import Raster
@@ -28,10 +29,10 @@ def recognise_items(paths: Sequence[str]) -> Guess | None:
     """Return the layers if a file has STAC items with assets for a prediction and its uncertainty."""
     for path in (own for own in paths if ending(own) in ITEMS):
         try:
-            table = stac_table(path, stac_table(path, ()).assets)
+            table = stac_table(StacTiles(stac=path))
         except DataError:
             continue  # it may be an index
-        tiles = {name: own for name, own in table.files.items() if _rasters(own)}
+        tiles = {place.tile: own for place, own in table.files.items() if _rasters(own)}
         if tiles:
             first = next(iter(tiles))
             found = _layers(_rasters(tiles[first]))
@@ -47,7 +48,7 @@ def recognise_items(paths: Sequence[str]) -> Guess | None:
 def recognise_index(paths: Sequence[str]) -> Guess | None:
     """Return the layers, if attributes of a vector file hold the paths of rasters."""
     for path in (own for own in paths if ending(own) in INDICES):
-        columns = _attributes(path)
+        columns = attributes_of(path)
         held = [name for name, values in columns.items() if _hold_paths(values)]
         if not held:
             continue
@@ -115,7 +116,7 @@ def _described(raster: Raster, file: TileFile) -> Raster:
     return replace(raster, bands=tuple(bands))
 
 
-def _attributes(path: str) -> dict[str, Sequence[Any]]:
+def attributes_of(path: str) -> dict[str, Sequence[Any]]:
     """Return the attributes of the first layer of a vector file."""
     try:
         import pyogrio  # noqa: PLC0415  an optional extra

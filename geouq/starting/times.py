@@ -1,14 +1,19 @@
 """Dates in the names of tiles: several epochs of a tile become {time}."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from geouq.config import TILE, TIME
+from geouq.config import TILE, TIME, StacTiles, TileIndex
 from geouq.config.load import TODO
+from geouq.config.tiles import LOCATION, SOURCES
 from geouq.core.dates import DATE, date_in_name
+from geouq.core.errors import DataError
+from geouq.rasters.stac import NOMINAL, START, stac_table
+from geouq.rasters.tile_index import index_table
 from geouq.starting.guess import PATH, Entry, Guess
+from geouq.starting.tile_lists import attributes_of
 from geouq.starting.words import ALONE
 
 YEARS = (1950, 2100)  # of dates; other numbers of four digits are names of tiles
@@ -69,9 +74,13 @@ def _separator(rest: str, *, at_end: bool) -> str:
 
 def with_times(guess: Guess) -> Guess:
     """Return the guess with {time} in its paths, if names of tiles hold dates."""
-    epochs = epochs_of(guess.tiles)
-    if epochs is None or isinstance(guess.others.get("tiles", Entry({}, "")).value, list):
+    epochs, source = epochs_of(guess.tiles), guess.others.get("tiles", Entry({}, "")).value
+    if epochs is None or isinstance(source, list):
         return guess
+    if any(key in source for key in SOURCES):
+        if not (time := _time_of(source, epochs)):
+            return guess
+        guess = guess.with_other("tiles", {**source, "time": time}, f"{guess.others['tiles'].why}; their times: {time}")
     layers = {key: Entry(_dated(entry.value, epochs.template), entry.why) for key, entry in guess.layers.items()}
     tiles = tuple(dict.fromkeys(tile for tile, _ in epochs.names.values() if tile))
     first, _ = epochs.names[guess.first]
@@ -79,6 +88,25 @@ def with_times(guess: Guess) -> Guess:
     why = f"{TIME} stands for {shown}, the part of the names that changes between files of one place"
     note = "each time is evaluated, and all together: regions: {years: {dimension: time, by: year}} has each year"
     return replace(guess, layers=layers, tiles=tiles, first=first, times=epochs.times, notes=(*guess.notes, why, note))
+
+
+def _time_of(source: Mapping[str, Any], epochs: Epochs) -> str:
+    """Return what holds the times of items, or of features of an index, that the names have too; "" if nothing does."""
+    if "name" in source:
+        return ""
+    for key in (NOMINAL, START) if "stac" in source else attributes_of(source["index"]):
+        try:
+            if "stac" in source:
+                table = stac_table(StacTiles(**{**source, "time": key}), ())
+            else:
+                table = index_table(TileIndex(**{**source, "time": key}), [source.get("path", LOCATION)])
+        except DataError:
+            continue
+        if {(place.tile, date_in_name(place.time)) for place in table.files} == {
+            (tile, date_in_name(time)) for tile, time in epochs.names.values()
+        }:
+            return key
+    return ""
 
 
 def _dated(value: object, template: str) -> object:

@@ -8,10 +8,11 @@ import pytest
 from landscape import NORTH_UP, write_raster
 from products import boreal, boreal_grid, calibrated, item, numbers, numbers_of_run, write_items
 
-from geouq.config import load_experiment, to_yaml
+from geouq.config import StacTiles, load_experiment, to_yaml
 from geouq.core.errors import ConfigError, DataError
 from geouq.rasters.catalog import find_tiles
 from geouq.rasters.stac import stac_table
+from geouq.rasters.tile_names import Place
 
 PRODUCT = {"mean": {"band": 1}, "std": {"band": 2}, "truth": "lidar/{tile}.tif"}
 QUIET = {"maps": "none", "figures": "none"}
@@ -262,9 +263,9 @@ def test_references_are_relative_to_the_item_or_the_file(tmp_path, own, referenc
     one["links"] += [{"rel": "self", "href": own}] if own else []
     path = write_items(tmp_path / "in/items.json", one)
 
-    table = stac_table(str(path), ["data"])
+    table = stac_table(StacTiles(stac=str(path)), ["data"])
 
-    assert table.files["t1"]["data"].path == found.format(folder=tmp_path / "in", parent=tmp_path)
+    assert table.files[Place("t1")]["data"].path == found.format(folder=tmp_path / "in", parent=tmp_path)
 
 
 def test_items_in_parquet_are_the_same_tiles(tmp_path):
@@ -316,7 +317,7 @@ def test_what_is_no_item_is_refused_by_name(tmp_path, content, said):
     (tmp_path / "items.json").write_text(content, "utf-8")
 
     with pytest.raises(DataError) as told:
-        stac_table("items.json", ["cog"])
+        stac_table(StacTiles(stac="items.json"), ["cog"])
 
     assert said in str(told.value)
     assert str(told.value).startswith("items.json")
