@@ -377,7 +377,8 @@ def figures(folder: Path, *, width: str | None, quiet: bool, **requested: Any) -
     multiple=True,
     metavar="METRIC[:VARIABLE[:REGION]]",
     help="Exit code 1 if a run is significantly worse than the first one in this metric; may be repeated. For metrics "
-    "of means of areas, REGION is the side of a square in cells, `tile` or `region`.",
+    "of means of areas, REGION is the side of a square in cells, `tile` or `region`, and a threshold or a class may "
+    "follow after a colon.",
 )
 @click.option("--quiet", is_flag=True, help="Show no progress.")
 def compare(runs: tuple[Path, ...], *, out: Path | None, fail_if_worse: tuple[str, ...], quiet: bool) -> None:

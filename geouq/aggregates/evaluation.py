@@ -178,17 +178,25 @@ def _share(areas: Areas, settings: AggregateSettings, variable: str, share: Shar
     weight, because a pixel whose p is 0 or 1 has no information about it.
     """
     cells, side = areas.cells(variable, share), cell_side(areas.places)
-    is_rare = cells.z_weight_square.sum() < FEWEST_UNSURE
-    correlation = None if is_rare else error_correlation(cells, side)
+    correlation = _correlation(cells, side, share)
     known = None if correlation is None else KnownCorrelation.of(correlation)
     regions = dict(_regions(areas, cells, variable, share))
-    means = _shares(regions, known, settings.level, side, RARE if is_rare else TOO_FEW)
+    means = _shares(regions, known, settings.level, side, RARE if _is_rare(cells) else TOO_FEW)
     if correlation is None:
         return Aggregates(None, None, (), {}, means)
     found = _scales(correlation, areas.places, regions, FEWEST_UNSURE_OF_AREA)
     return Aggregates(
         correlation, known, parameters_of(correlation, settings.interval), _numbers(found, settings), means
     )
+
+
+def _correlation(cells: AreaCells, side: float, share: Share | None) -> ErrorCorrelation | None:
+    """Return the correlation of the errors of means, or of a share, of which enough pixels are uncertain."""
+    return None if share is not None and _is_rare(cells) else error_correlation(cells, side)
+
+
+def _is_rare(cells: AreaCells) -> bool:
+    return bool(cells.z_weight_square.sum() < FEWEST_UNSURE)
 
 
 def _numbers(
@@ -209,13 +217,14 @@ def _shares(
     }
 
 
-def scales_of(areas: Areas, variable: str) -> dict[tuple[str, int], BlockMeans]:
-    """Return the means of areas of a variable by kind and side in cells, as in `Aggregates.scales`."""
-    cells = areas.cells(variable)
-    correlation = error_correlation(cells, cell_side(areas.places))
-    return (
-        {} if correlation is None else dict(_scales(correlation, areas.places, dict(_regions(areas, cells, variable))))
-    )
+def scales_of(areas: Areas, variable: str, share: Share | None = None) -> dict[tuple[str, int], BlockMeans]:
+    """Return the means of areas of a variable, or a share of them, by kind and side, as in `Aggregates.scales`."""
+    cells = areas.cells(variable, share)
+    correlation = _correlation(cells, cell_side(areas.places), share)
+    if correlation is None:
+        return {}
+    regions, least = dict(_regions(areas, cells, variable, share)), 0.0 if share is None else FEWEST_UNSURE_OF_AREA
+    return dict(_scales(correlation, areas.places, regions, least))
 
 
 def means_of_areas(areas: Areas, variable: str, known: KnownCorrelation | None, level: float) -> dict[str, AreaMean]:

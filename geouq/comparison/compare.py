@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from geouq.aggregates.scales import NO_AREA
-from geouq.comparison.areas import have_areas, runs_by_areas, sizes_of
+from geouq.comparison.areas import compared_shares, have_areas, runs_by_areas, share_text, sizes_of
 from geouq.comparison.runs import Restricted, open_runs, restricted_to_common
 from geouq.comparison.texts import Shown, as_text, shown_rows, write_texts
 from geouq.config import Configuration, Intervals, Variable, folder_of_run, preferred_first, quoted, suggestion
@@ -23,30 +23,34 @@ from geouq.tables.columns import COMPARED_AREAS, COMPARISON
 from geouq.tables.rows import Row, Table, write_csv
 
 MetricsOf = Mapping[str, Mapping[str, Metric | None]]
+NO_SHARES: Mapping[str, Sequence[str]] = {}
 
 
 @dataclass(frozen=True)
 class Bound:
     """A number in which no run may be worse; an empty variable stands for all of them.
 
-    region : of means of areas, their size as in `areas` of a gate.
+    region : of means of areas, their size as in `areas` of a gate. share : the threshold or the class, if the metric is
+    of the share of areas above it or of it.
     """
 
     metric: str
     variable: str = ""
     region: str = "all"
     of_areas: bool = False
+    share: str = ""
 
     def is_about(self, row: Row) -> bool:
         """Return whether a row of the comparison is of this number."""
         of_variable = not self.variable or row["variable"] == self.variable
-        return of_variable and (row["metric"], row["name"]) == (self.metric, self.region)
+        return of_variable and (row["metric"], row["name"], _share(row)) == (self.metric, self.region, self.share)
 
     def missing(self, rows: Sequence[Row], variables: Iterable[str]) -> Iterator[Row]:
         """Yield a row for each of the variables of which there are no areas of the size."""
         of = {row["variable"] for row in rows if self.is_about(row)}
         side = int(self.region) if self.region.isdecimal() else None
         common = {"metric": self.metric, "name": self.region, "kind": self.region, "side_cells": side}
+        common |= {"class": self.share}
         for variable in [self.variable] if self.variable else variables:
             if self.of_areas and variable not in of:
                 yield {**common, "variable": variable, "bins": "", "group": "", "run": "a run"}
@@ -63,7 +67,8 @@ class Worse:
         row = self.row
         what = " ".join(filter(None, (row["metric"], row["bins"], row["group"] and f"by {row['group']}")))
         size = size_in_words(row["kind"], row["side_cells"]) if "kind" in row else ""
-        where = f"{what} of {row['variable']} {f'over {size}' if size else 'in ' + row['name']}"
+        of = " ".join(filter(None, (row["variable"], _share(row) and f"(share {_share(row)})")))
+        where = f"{what} of {of} {f'over {size}' if size else 'in ' + row['name']}"
         if self.reason:
             return f"it is not known whether {row['run']} is worse in {where}: {self.reason}"
         return (
@@ -119,7 +124,7 @@ def compare(
     fail_if_worse : sequence of str
         Numbers to check, as METRIC, METRIC:VARIABLE or METRIC:VARIABLE:REGION. The comparison fails if a run is
         worse in one of them. For metrics of means of areas, REGION is the side of a square in cells, by default 1, or
-        `tile` or `region`.
+        `tile` or `region`, and METRIC:VARIABLE:REGION:SHARE is of the share above a threshold, or of a class.
     reporter : Reporter, optional
         Receives the progress.
 
@@ -152,7 +157,8 @@ def compare(
     settings = opened[0].experiment.intervals
     regions = (ALL, *restricted[0].experiment.tile_lists, *shared.zones)
     metrics_of, sizes = _metrics_of(restricted, shared.variables), sizes_of(restricted)
-    bounds = [bound_of(one, metrics_of, regions, sizes) for one in fail_if_worse]
+    shares = _shares_of(restricted, shared.variables)
+    bounds = [bound_of(one, metrics_of, regions, sizes, shares) for one in fail_if_worse]
     rows, notes = comparison_rows(restricted, shared.variables, settings, reporter or Logged())
     areas = runs_by_areas(restricted, shared.variables, settings)
     failing = worse([*rows, *areas.rows], bounds, settings.level, list(metrics_of))
@@ -188,6 +194,21 @@ def _metrics_of(runs: Sequence[Restricted], variables: Sequence[Variable]) -> di
     }
 
 
+def _shares_of(runs: Sequence[Restricted], variables: Sequence[Variable]) -> dict[str, list[str]]:
+    """Return the shares of areas by which each variable is compared, as text; "" stands for means."""
+    if not have_areas(runs):
+        return {}
+    each = {variable.name: [compared_shares(run, variable) for run in runs] for variable in variables}
+    return {
+        name: [share_text(of) for of in found[0] if all(of in own for own in found)] for name, found in each.items()
+    }
+
+
+def _share(row: Row) -> str:
+    """Return the share of areas that a row is of, as text; "" of means and of pixels."""
+    return row.get("class") or share_text(row.get("threshold"))
+
+
 def comparison_rows(
     runs: Sequence[Restricted], variables: Sequence[Variable], settings: Intervals, reporter: Reporter
 ) -> tuple[list[Row], list[str]]:
@@ -210,20 +231,29 @@ def comparison_rows(
     return with_verdicts(rows, settings.level), notes
 
 
-def bound_of(written: str, metrics_of: MetricsOf, regions: Collection[str], sizes: Sequence[str] = ()) -> Bound:
+def bound_of(
+    written: str,
+    metrics_of: MetricsOf,
+    regions: Collection[str],
+    sizes: Sequence[str] = (),
+    shares: Mapping[str, Sequence[str]] = NO_SHARES,
+) -> Bound:
     """Return the number that METRIC, METRIC:VARIABLE or METRIC:VARIABLE:REGION names; names may hold colons.
 
     metrics_of : by variable, the metrics that there are by name, None for those of means of areas. sizes : what REGION
-    may be for these; the first is the default. Raises ConfigError where a part is not known, or where no value of the
-    metric is better than another.
+    may be for these, before a colon and a share of areas; the first is the default. shares : by variable.
+
+    Raises ConfigError where a part is not known, or where no value of the metric is better than another.
     """
     metric, _, rest = written.partition(":")
     variable = next((v for v in sorted(metrics_of, key=len, reverse=True) if f"{rest}:".startswith(f"{v}:")), "")
     known = {name: own for of in metrics_of for name, own in metrics_of[of].items() if variable in ("", of)}
     found = known.get(metric)
-    of_areas = metric in known and found is None
-    region = rest.removeprefix(variable).removeprefix(":") or (sizes[0] if of_areas else ALL)
-    wrong = ""
+    place = rest.removeprefix(variable).removeprefix(":")
+    bound = Bound(metric, variable, place or ALL)
+    if metric in known and found is None:
+        region, _, share = place.partition(":")
+        bound = Bound(metric, variable, region or sizes[0], of_areas=True, share=share)
     if metric not in known:
         of = f" of {variable}" if variable else ""
         wrong = f"there is no metric {quoted(metric)}{of}{suggestion(metric, known)}"
@@ -232,13 +262,33 @@ def bound_of(written: str, metrics_of: MetricsOf, regions: Collection[str], size
     elif rest and not variable:
         name = rest.split(":")[0]
         wrong = f"there is no variable {quoted(name)} in all runs{suggestion(name, metrics_of)}"
-    elif of_areas and region not in sizes:
-        wrong = f"there are no areas of the size {quoted(region)}; give one of {', '.join(sizes)}"
-    elif not of_areas and region not in regions:
-        wrong = f"there is no region {quoted(region)} in all runs{suggestion(region, regions)}"
+    else:
+        wrong = _wrong_areas(bound, sizes, metrics_of, shares) if bound.of_areas else _wrong_region(bound, regions)
     if wrong:
         raise ConfigError(f"--fail-if-worse {written}: {wrong}")
-    return Bound(metric, variable, region, of_areas)
+    return bound
+
+
+def _wrong_region(bound: Bound, regions: Collection[str]) -> str:
+    if bound.region in regions:
+        return ""
+    return f"there is no region {quoted(bound.region)} in all runs{suggestion(bound.region, regions)}"
+
+
+def _wrong_areas(
+    bound: Bound, sizes: Sequence[str], variables: Iterable[str], shares: Mapping[str, Sequence[str]]
+) -> str:
+    """Return what is wrong with the size or the share of areas of a bound."""
+    if bound.region not in sizes:
+        return f"there are no areas of the size {quoted(bound.region)}; give one of {', '.join(sizes)}"
+    of = [bound.variable] if bound.variable else variables
+    name = next((name for name in of if name in shares and bound.share not in shares[name]), "")
+    if not name:
+        return ""
+    known = [share for share in shares[name] if share]
+    if not bound.share:
+        return f"{name} has no means of areas; add a class, such as {bound.metric}:{name}:{bound.region}:{known[0]}"
+    return f"there is no share {quoted(bound.share)} of {name} in all runs{suggestion(bound.share, known)}"
 
 
 def worse(rows: Sequence[Row], bounds: Sequence[Bound], level: float, variables: Sequence[str]) -> list[Worse]:

@@ -212,16 +212,18 @@ def areas_sheet(content: ReportContent, region: str | None = None) -> Sheet:
 def models_of_areas_sheet(content: ReportContent) -> Sheet:
     """Return the differences between the means of areas of each model and those of the first one, by size."""
     found: dict[tuple[str, ...], dict[str, Row]] = {}
+    variables = {own.variable: own.model_copy(update={"name": own.variable}) for own in content.variables}
     for row in content.aggregate_comparison:
         if row["metric"] in COMPARED:
-            place = (row["variable"], _size(row), f"{row['model']} minus {row['against']}")
+            of = row["variable"] if _share(row) == (None, "") else _what(variables[row["variable"]], row)
+            place = (row["variable"], of, _size(row), f"{row['model']} minus {row['against']}")
             found.setdefault(place, {})[row["metric"]] = row
     shown = {name: heading for name, heading in COMPARED.items() if any(name in rows for rows in found.values())}
     groups: dict[str, list[list[Cell]]] = {}
-    for (variable, size, models), rows in found.items():
+    for (variable, of, size, models), rows in found.items():
         count = Cell(str(max(row["n_areas"] for row in rows.values())))
         cells = [difference_cell(rows.get(name)) for name in shown]
-        groups.setdefault(variable, []).append([Cell(variable), Cell(size), count, Cell(models), *cells])
+        groups.setdefault(variable, []).append([Cell(of), Cell(size), count, Cell(models), *cells])
     columns = (
         Column("variable", "text"),
         Column("areas", "name"),
@@ -229,8 +231,9 @@ def models_of_areas_sheet(content: ReportContent) -> Sheet:
         Column("models", "text"),
         *map(Column, shown.values()),
     )
+    what = "means and shares" if any(_share(row) != (None, "") for row in content.aggregate_comparison) else "means"
     caption = (
-        "Differences in means over the areas that all models have. Their intervals are from leaving out each part of "
+        f"Differences in {what} over the areas that all models have. Their intervals are from leaving out each part of "
         f"the map in turn. {CERTAIN}{why_dashes(row for rows in found.values() for row in rows.values())}"
     )
     return Sheet("modelareas", caption, columns, groups, "tables/aggregate_comparison.csv")

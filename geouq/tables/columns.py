@@ -233,11 +233,12 @@ TABLES: Mapping[str, TableRecord] = {
     ),
     "aggregate_comparison": TableRecord(
         "tables/aggregate_comparison.csv",
-        "With several models: each metric of means of areas of each model, and its difference from the first model, by "
-        "the size of the area.",
+        "With several models: each metric of means and shares of areas of each model, "
+        "and its difference from the first model, by the size of the area.",
         (
-            *("variable", "model", "against", "kind", "side_cells", "side_metres", "n_areas", "metric", "units"),
-            *("value", "baseline", "difference", *_INTERVAL, *_TESTED, "better", "significant", "verdict"),
+            *("variable", "model", "against", "threshold", "class", "kind", "side_cells", "side_metres", "n_areas"),
+            *("metric", "units", "value", "baseline", "difference", *_INTERVAL, *_TESTED, "better", "significant"),
+            "verdict",
         ),
     ),
     "excluded": TableRecord(
@@ -283,10 +284,10 @@ COMPARISON = TableRecord(
 )
 COMPARED_AREAS = TableRecord(
     "comparison/aggregate_comparison.csv",
-    "From `geouq compare`: each metric of means of areas of each run, and its difference from the first run, by the "
-    "size of the area.",
+    "From `geouq compare`: each metric of means and shares of areas of each run, and "
+    "its difference from the first run, by the size of the area.",
     (
-        *("variable", "kind", "side_cells", "side_metres", "n_areas", "metric", "units", "run", "value", "baseline"),
-        *("difference", *_INTERVAL, *_TESTED, "better", "significant", "verdict"),
+        *("variable", "threshold", "class", "kind", "side_cells", "side_metres", "n_areas", "metric", "units", "run"),
+        *("value", "baseline", "difference", *_INTERVAL, *_TESTED, "better", "significant", "verdict"),
     ),
 )

@@ -106,8 +106,10 @@ def test_several_models_give_the_numbers_of_a_run_of_them(tmp_path, stack):
     assert set(found.models) == {"mean (old)", "mean (new)", "mean (old) > 0.5", "mean (new) > 0.5"}
     (row,) = found.areas[(found.areas.name == "all") & (found.areas.model == "old") & found.areas.threshold.isna()].n
     assert row == np.count_nonzero(LABELS != 3)
-    better = found.aggregate_comparison[found.aggregate_comparison.side_cells == 1].set_index("metric").better
-    assert better["aggregate_rmse"] == better["aggregate_crps_calibrated"] == "new"
+    cells = found.aggregate_comparison[found.aggregate_comparison.side_cells == 1]
+    for rows in (cells[cells.threshold.isna()], cells[cells.threshold == 0.5]):
+        better = rows.set_index("metric").better
+        assert better["aggregate_rmse"] == better["aggregate_crps_calibrated"] == "new"
 
 
 def test_a_known_error_of_the_truth_gives_the_numbers_of_a_run(tmp_path, stack):

@@ -1,38 +1,11 @@
 """Models of a run are compared by their means of the same areas."""
 
-import numpy as np
 import pytest
-import rasterio
-from area_maps import TILES, write
+from area_maps import write, write_models
 from csv_rows import rows_of
-from landscape import SHORT, write_raster
+from landscape import SHORT
 
 from geouq import Options, run
-
-LAYERS = ("mean", "std")
-MODELS = "models: [base, worse]\nregions: {west: [a1, b1], east: [a3, b3]}\nintervals: {resamples: 100}\n"
-
-
-def write_models(folder, text="", *, gap=False, same=False):
-    """Six tiles of two models, the second with errors that blocks share; their configuration."""
-    config = write(folder, MODELS + text, gaps=0.0)
-    rng = np.random.default_rng(1)
-    for name in TILES:
-        layers = {layer: rasterio.open(folder / layer / f"{name}.tif") for layer in LAYERS}
-        place = {"crs": layers["mean"].crs, "transform": layers["mean"].transform}
-        mean, std = (layers[layer].read() for layer in LAYERS)
-        shared = np.kron(rng.standard_normal((5, 6)), np.ones((16, 16))).astype(np.float32)
-        other = mean.copy() if same else mean + 3 * shared
-        if gap and name == "a1":
-            other[:, :32] = np.nan
-        for model, own in (("base", mean), ("worse", other)):
-            write_raster(folder / model / f"{name}_mean.tif", own, **place)
-            write_raster(folder / model / f"{name}_std.tif", std, **place)
-    written = config.read_text(encoding="utf-8")
-    for layer in LAYERS:
-        written = written.replace(f"{layer}/{{tile}}.tif", f"'{{model}}/{{tile}}_{layer}.tif'")
-    config.write_text(written, encoding="utf-8")
-    return config
 
 
 @pytest.fixture(scope="module")
