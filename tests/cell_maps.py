@@ -54,9 +54,12 @@ def cells_of(z, std, weight=None, tiles=(1, 1)):
     return cells.some(order[chosen[order]])
 
 
-def measured(rng, z, std, noise, tiles=(1, 1)):
-    """Cells of a map whose truth has an error with the std `noise`, which is known, and the pixels' errors as seen."""
-    own, more = np.broadcast_to(std, z.shape) ** 2, np.broadcast_to(noise, z.shape) ** 2
+def measured(rng, z, std, noise, tiles=(1, 1), stated=None):
+    """Cells of a map whose truth has an error with the std `noise`, which is known, and the pixels' errors as seen.
+
+    stated : another std that is given for the error of the truth.
+    """
+    own, more = (np.broadcast_to(one, z.shape) ** 2 for one in (std, noise if stated is None else stated))
     error = noise * rng.standard_normal(z.shape) - z * std
     share, seen = own / (own + more), -error * np.sqrt(own) / (own + more)
     names = {"error": error, "noise": more, "z": seen, "z_square": seen**2}

@@ -14,6 +14,7 @@ from geouq.aggregates.evaluation import (
 )
 from geouq.aggregates.known import KnownCorrelation, read_correlations
 from geouq.aggregates.means import AreaMean
+from geouq.aggregates.overstated import warning_of
 from geouq.aggregates.rows import (
     TABLES,
     area_rows,
@@ -50,5 +51,6 @@ __all__ = [
     "shares_of_areas",
     "sides_of",
     "tables_of_aggregates",
+    "warning_of",
     "write_models",
 ]

@@ -13,7 +13,8 @@ from geouq.aggregates.estimation import ErrorCorrelation, error_correlation, is_
 from geouq.aggregates.known import KnownCorrelation
 from geouq.aggregates.means import TOO_FEW, TRUTH_ALONE, AreaMean, area_mean
 from geouq.aggregates.members import MemberCells, MemberMeans, member_scales
-from geouq.aggregates.parameters import Parameter, parameters_of
+from geouq.aggregates.overstated import Overstated, overstated
+from geouq.aggregates.parameters import Parameter, parameters_of, parameters_of_truth
 from geouq.aggregates.scales import ScaleNumber, numbers_of_scale
 from geouq.aggregates.shares import FORM, Share, shares_of
 from geouq.metrics.aggregate_names import members_in
@@ -121,6 +122,8 @@ class Aggregates:
         Shares of the area above thresholds, or of classes.
     members : mapping of (str, int) to MemberMeans
         Means of members without variances, by kind and side as `scales`; empty for other forecasts.
+    overstated : Overstated or None
+        The stated error of the truth, if errors are too small for it.
     """
 
     correlation: ErrorCorrelation | None
@@ -130,6 +133,7 @@ class Aggregates:
     means: Mapping[str, AreaMean]
     shares: Mapping[Share, "Aggregates"] = field(default_factory=dict)
     members: Mapping[tuple[str, int], MemberMeans] = field(default_factory=dict)
+    overstated: Overstated | None = None
 
     def by_share(self) -> Iterator[tuple[Share | None, "Aggregates"]]:
         """Yield what is known of the mean, with None, then of each share of the area."""
@@ -165,10 +169,12 @@ def aggregates_of(areas: Areas, settings: AggregateSettings, variable: str) -> A
     unknown = TRUTH_ALONE if is_truth_alone(cells) else TOO_FEW
     means = {name: area_mean(own, known, settings.level, side, unknown) for name, own in regions.items() if len(own)}
     members = member_scales(*areas.members(variable), areas.places) if members_in(settings.form) else {}
+    found = overstated(cells)
     if correlation is None:
-        return Aggregates(None, None, (), {}, means, shares, members)
+        return Aggregates(None, None, parameters_of_truth(cells), {}, means, shares, members, found)
     scales = _numbers(_scales(correlation, areas.places, regions), settings)
-    return Aggregates(correlation, known, parameters_of(correlation, settings.interval), scales, means, shares, members)
+    parameters = parameters_of(correlation, settings.interval)
+    return Aggregates(correlation, known, parameters, scales, means, shares, members, found)
 
 
 def _share(areas: Areas, settings: AggregateSettings, variable: str, share: Share) -> Aggregates:

@@ -1,7 +1,7 @@
 """A model of correlation with intervals: its parameters, its line by distance; and correlation by the direction."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,6 +10,7 @@ from geouq.aggregates.area import half_width
 from geouq.aggregates.cells import AreaCells
 from geouq.aggregates.correlation import CorrelationModel, Correlogram
 from geouq.aggregates.estimation import ErrorCorrelation
+from geouq.aggregates.overstated import REASON, overstated
 from geouq.metrics.aggregate_names import TRUTH_SHARE
 
 Floats = NDArray[np.float64]
@@ -50,7 +51,20 @@ def parameters_of(correlation: ErrorCorrelation, level: float) -> list[Parameter
     half = half_width(level, len(others) - 1)
     whole, each = _values(correlation.model), [_values(model) for model in others]
     found = [_with_interval(name, value, [own.get(name) for own in each], half) for name, value in whole.items()]
+    if overstated(correlation.cells) is not None:
+        found = [_without_interval(one) if one.name == "within_cell" else one for one in found]
     return found + _truth_share(correlation, half) + _directions(correlation, half)
+
+
+def parameters_of_truth(cells: AreaCells) -> list[Parameter]:
+    """Return the share of z^2 that is the truth's own error, where it leaves no errors from which a model follows."""
+    if overstated(cells) is None:
+        return []
+    return [_without_interval(Parameter(TRUTH_SHARE, cells.finite().truth_share, "1", np.nan, np.nan))]
+
+
+def _without_interval(parameter: Parameter) -> Parameter:
+    return replace(parameter, low=np.nan, high=np.nan, reason=REASON)
 
 
 def _truth_share(correlation: ErrorCorrelation, half: float) -> list[Parameter]:

@@ -9,7 +9,15 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from geouq.aggregates import Aggregates, AggregateSettings, Areas, aggregates_of, models_as_json, tables_of_aggregates
+from geouq.aggregates import (
+    Aggregates,
+    AggregateSettings,
+    Areas,
+    aggregates_of,
+    models_as_json,
+    tables_of_aggregates,
+    warning_of,
+)
 from geouq.api.intervals import map_of, summarize_map
 from geouq.api.position import Maps, maps_of
 from geouq.arrays.arguments import as_number, as_numbers, checked_levels, is_xarray
@@ -150,7 +158,10 @@ def evaluate_areas(
         one.name: aggregates_of(_summarized(own_maps, masks, options, cell_size).areas(), settings, one.name)
         for one, own_maps in zip(variables, _on_common_pixels(list(maps.values())), strict=True)
     }
-    notes = notes_of_pixel_sizes([first.grid], weighted=weights is not None)
+    notes = [
+        *notes_of_pixel_sizes([first.grid], weighted=weights is not None),
+        *(warning_of(one, wrong) for one in variables if (wrong := found[one.name].overstated)),
+    ]
     return _tables(found, variables, own, notes, has_crs=bool(first.grid.crs))
 
 

@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from geouq.aggregates.overstated import REASON as OVERSTATED
 from geouq.config import Variable
 from geouq.core.wording import for_people, true_minus
 from geouq.metrics.aggregate_names import MOST_UNCERTAIN, RMSE, SPREAD_SKILL, TRUTH_SHARE
@@ -97,9 +98,17 @@ def _sentence_of_truth(content: ReportContent, variable: Variable) -> str:
         if row["parameter"] == TRUTH_SHARE and row["value"] is not None:
             return (
                 f"{variable.name}: the truth's own error is {_percent(row['value'])} of z². It is left out of the "
-                "correlation of errors and of the std of means."
+                f"correlation of errors and of the std of means.{_too_much(content, variable)}"
             )
     return ""
+
+
+def _too_much(content: ReportContent, variable: Variable) -> str:
+    """Say so if more is left out than there are errors that pixels do not share."""
+    rows = _of_means(_own(content.error_correlation, variable))
+    if all(row["ci_method"] != OVERSTATED for row in rows):
+        return ""
+    return f" That is too much: {OVERSTATED}. Std and intervals of means are wrong or missing: see the warnings."
 
 
 def _sentence_of_members(rows: Sequence[Row], variable: Variable) -> str:

@@ -4,7 +4,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
 
-from geouq.aggregates import write_models
+from geouq.aggregates import warning_of, write_models
 from geouq.comparison.areas import BY_AREAS
 from geouq.comparison.texts import Shown, shown_rows, write_texts
 from geouq.config import ClassRegions, Experiment, PolygonRegions
@@ -94,7 +94,7 @@ def publish(evaluated: Evaluated, shared: Helpers) -> Results:
 def _results_of(evaluated: Evaluated, undrawn: Sequence[str]) -> Results:
     """Return the results with the warnings, before it is known what is missing."""
     swept, numbers = evaluated.swept, evaluated.numbers
-    input_warnings = _input_warnings(swept.record, numbers)
+    input_warnings = (*_input_warnings(swept.record, numbers), *_overstated(evaluated))
     distributions = distributions_of(swept.record.variables)
     sizes = _notes_of_pixel_sizes(evaluated)
     notes = (*swept.record.alignments, *distributions, *_notes(swept.experiment, numbers), *sizes, *undrawn)
@@ -117,6 +117,12 @@ def _input_warnings(record: RunRecord, numbers: Numbers) -> tuple[str, ...]:
     with isolated("notes", "pixels that do not count"):
         odd = mostly_odd(numbers.tables["metrics"], numbers.tables["excluded"])
     return (*record.findings, *record.notes, *odd)
+
+
+def _overstated(evaluated: Evaluated) -> list[str]:
+    """Return a warning for each variable whose truth is stated to have larger errors than were found."""
+    found = ((variable, evaluated.aggregates.get(variable.name)) for variable in evaluated.swept.record.variables)
+    return [warning_of(variable, own.overstated) for variable, own in found if own and own.overstated]
 
 
 def _notes(experiment: Experiment, numbers: Numbers) -> list[str]:

@@ -12,11 +12,12 @@ from csv_rows import rows_of
 from landscape import write_raster
 
 import geouq
+from geouq.aggregates.overstated import REASON
 from geouq.pipeline.data import Options
 
 
-def with_errors(folder, text=""):
-    """Add errors to the truth, whose std is known."""
+def with_errors(folder, text="", stated=1.0):
+    """Add errors to the truth, whose std is known; stated : the factor by which it is given."""
     config = write(folder, CLASSES)
     rng = np.random.default_rng(7)
     for name in TILES:
@@ -24,7 +25,7 @@ def with_errors(folder, text=""):
             truth, place = source.read(1), source.transform
         noise = rng.uniform(0.5, 4, truth.shape).astype(np.float32)
         truth = (truth + noise * rng.standard_normal(truth.shape)).astype(np.float32)
-        for layer, values in (("truth", truth), ("noise", noise)):
+        for layer, values in (("truth", truth), ("noise", stated * noise)):
             write_raster(folder / layer / f"{name}.tif", values[np.newaxis], crs="EPSG:32633", transform=place)
     said = config.read_text(encoding="utf-8").replace("variables:", "  truth_std: noise/{tile}.tif\nvariables:")
     config.write_text(said + text, encoding="utf-8")
@@ -130,3 +131,22 @@ def test_any_number_of_workers_gives_the_same_bytes(folder, results, tmp_path):
     for name in ("areas", "aggregates", "error_correlation"):
         one, other = (rows_of(own / "tables" / f"{name}.csv") for own in (results.folder, tmp_path / "one"))
         assert one == other, name
+
+
+def test_an_error_of_the_truth_that_is_stated_too_large_is_a_warning_and_in_the_table(tmp_path):
+    found = geouq.run(with_errors(tmp_path, stated=2.5), Options(out=tmp_path / "out"))
+
+    (warning,) = (own for own in found.warnings if "stated error of the truth" in own)
+    assert warning.startswith("height: the stated error of the truth, a std of ")
+    assert "Mg/ha, is too large. It is " in warning
+    assert "Check its unit, whether a std or a variance is given, and" in warning
+    rows = {row["parameter"]: row for row in rows_of(found.folder / "tables/error_correlation.csv")}
+    assert rows["truth_share"]["ci_method"] == REASON
+    assert rows["truth_share"]["ci_low"] == ""
+    page = (found.folder / "report/index.html").read_text(encoding="utf-8")
+    assert "height: the stated error of the truth, a std of" in page
+    assert "That is too much: the stated error of the truth is larger than the errors" in page
+
+
+def test_an_error_of_the_truth_that_is_right_is_no_warning(results):
+    assert not [own for own in results.warnings if "stated error" in own]
