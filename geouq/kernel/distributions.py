@@ -18,8 +18,8 @@ from numpy.typing import NDArray
 
 from geouq.core.compiled import compiled, entry_optimized, inlined, inlined_fused, inlined_reordered
 from geouq.core.distribution import FAMILIES, LOWEST_RATIO, Distribution, truncated_moments
-from geouq.core.gaussian import INV_SQRT_PI, LOG_2PI, SQRT_HALF, cdf, half_width, quantile
-from geouq.kernel.mixture import exp_below_zero, share_beyond
+from geouq.core.gaussian import INV_SQRT_PI, LOG_2PI, cdf, half_width, quantile
+from geouq.kernel.mixture import exp_below_zero, share_beyond, shares_beyond
 from geouq.kernel.vector_ops import LANES, add_intervals, bits_of_double, double_of_bits, polynomial
 from geouq.summary.moments import SUMS
 
@@ -82,6 +82,12 @@ TEMME_0, TEMME_1, TEMME_2, TEMME_3, TEMME_4, TEMME_5 = TEMME
 # Gamma(k + 1/2) / Gamma(k) / sqrt(k) in powers of 1 / k; log Gamma(k) minus Stirling's formula in powers of 1 / k^2
 half_ratio = polynomial((869 / 4194304, -399 / 262144, -21 / 32768, 5 / 1024, 1 / 128, -1 / 8, 1.0))
 beyond_stirling = polynomial((-1 / 1680, 1 / 1260, -1 / 360, 1 / 12))
+NARROW = 2.25  # largest squared std of the logarithm, of a std 2.9 times the mean, up to which the next series is used
+half_erf = polynomial(
+    [  # of (s / 2)^2: erf(s / 2) / (2 s)
+        (-1) ** k / (math.factorial(k) * (2 * k + 1) * 2 * math.sqrt(math.pi)) for k in range(13, -1, -1)
+    ]
+)
 away_from_one = polynomial([1 / (2 * k + 3) for k in range(14, -1, -1)])  # of s^2, as `log_of_ratio`
 MOST_SHAPE = 1e12  # of a gamma distribution; a std below mean / 1e6 counts as mean / 1e6
 STEPS, REACH = 4096, 10.0  # of the table of Student's t, by asinh(|z|)
@@ -132,11 +138,19 @@ def log_of(x):
 
 @inlined_fused
 def log_of_one_and(x):
-    """Return log(1 + x) for x >= 0, with all digits where x is small."""
-    total = 1.0 + x
-    rest = total - 1.0
-    found = log_of(total) * (x / (1.0 if rest == 0 else rest))
-    return x if rest == 0 else found
+    """Return log(1 + x) for x >= 0, with all digits where x is small.
+
+    As `log_of` of 1 + x. Where that is below sqrt(2), its mantissa less 1 is x itself, without the rounding of the sum.
+    """
+    bits = bits_of_double(1.0 + x)
+    exponent = double_of_bits((bits >> 52) | BITS_OF_2_52) - BIAS
+    mantissa = double_of_bits((bits & MANTISSA) | BITS_OF_ONE)
+    above = mantissa > SQRT_2
+    mantissa = 0.5 * mantissa if above else mantissa
+    exponent = exponent + 1.0 if above else exponent
+    rest = x if exponent == 0 else mantissa - 1.0
+    s = rest / (2.0 + rest)
+    return exponent * LOG_2_HIGH + (s * log_of_ratio(s * s) + exponent * LOG_2_LOW)
 
 
 @inlined_fused
@@ -151,23 +165,34 @@ def lognormal(shift, mean, variance, truth):
     """Return PIT, CRPS and NLL of a log-normal X + shift, its median, and the std of its logarithm.
 
     The NLL lacks the logarithm of a factor, which comes fourth. For the std s of the logarithm,
-    exp(s^2 / 2) = sqrt(1 + variance / mean^2), which avoids exponentials.
+    exp(s^2 / 2) = sqrt(1 + variance / mean^2), which avoids exponentials. The CRPS holds where s^2 is at most `NARROW`;
+    `beyond_narrow` gives what it lacks elsewhere.
     """
     m, y = mean + shift, truth + shift
-    relative = variance / (m * m)
+    inverse, inside = 1.0 / m, y > 0
+    relative = variance * inverse * inverse
     square = log_of_one_and(relative)
-    scale, inside, root = math.sqrt(square), y > 0, math.sqrt(1.0 + relative)
+    scale = math.sqrt(square)
     y = y if inside else m
-    z = (log_of(y / m) + 0.5 * square) / scale
+    ratio = y * inverse
+    z = (log_of(ratio) + 0.5 * square) / scale
     w = min(max(z, -FAR), FAR)
     bell, away = exp_below_zero(-0.5 * w * w), w - scale
-    pit, beside = share_beyond(w, bell), share_beyond(away, min(bell * (y / m), 1.0))
+    pit, beside = shares_beyond(w, bell, away, min(bell * ratio, 1.0))
     pit, beside = pit if w < 0 else 1.0 - pit, beside if away < 0 else 1.0 - beside
     pit, beside = pit if inside else 0.0, beside if inside else 0.0
-    half = 0.5 - share_beyond(scale * SQRT_HALF, 1.0 / math.sqrt(root))
+    half = scale * half_erf(0.25 * min(square, NARROW))
     crps = (truth - mean) * (2.0 * pit - 1.0) + 2.0 * m * ((pit - beside) - half)
     nll = 0.5 * (LOG_2PI + z * z)
-    return pit, crps, nll if inside else np.inf, y * scale, m / root, scale
+    return pit, crps, nll if inside else np.inf, y * scale, m / math.sqrt(1.0 + relative), scale
+
+
+@inlined_fused
+def beyond_narrow(shift, mean, scale):
+    """Return what the CRPS of `lognormal` lacks where the std of the logarithm is too large for its series, else 0."""
+    x, square = 0.5 * scale, scale * scale
+    away = 0.5 - share_beyond(SQRT_2 * x, exp_of(-x * x)) - scale * half_erf(0.25 * NARROW)
+    return -2.0 * (mean + shift) * away if square > NARROW else 0.0
 
 
 @inlined_fused
@@ -177,8 +202,8 @@ def truncated(ratio, mean, variance, truth):
     The NLL lacks the logarithm of a factor, which comes fourth.
     """
     bell = exp_below_zero(-0.5 * ratio * ratio)
-    share = share_beyond(ratio, bell)
-    share = share if ratio < 0 else 1.0 - share
+    share, both = shares_beyond(ratio, bell, ratio * SQRT_2, bell * bell)
+    share, both = share if ratio < 0 else 1.0 - share, both if ratio < 0 else 1.0 - both
     inverse = 1.0 / share
     hazard = INV_SQRT_2PI * bell * inverse
     scale = math.sqrt(variance / (1.0 - hazard * (ratio + hazard)))
@@ -186,8 +211,6 @@ def truncated(ratio, mean, variance, truth):
     bell_at = exp_below_zero(-0.5 * z * z)
     beyond = share_beyond(z, bell_at)
     beyond = (1.0 - beyond if z < 0 else beyond) * inverse
-    both = share_beyond(ratio * SQRT_2, bell * bell)
-    both = both if ratio < 0 else 1.0 - both
     within = z * (1.0 - 2.0 * beyond) + (2.0 * INV_SQRT_2PI * bell_at - INV_SQRT_PI * both * inverse) * inverse
     nll = 0.5 * (z * z + LOG_2PI)
     pit = min(max(1.0 - beyond, 0.0), 1.0)
@@ -348,8 +371,8 @@ def looked_up(scoring, place):
 def scores_of(scoring, mean, variance, truth):
     """Return PIT, CRPS and NLL of one pixel."""
     if scoring.family == LOGNORMAL:
-        pit, crps, nll, factor, _, _ = lognormal(scoring.parameter, mean, variance, truth)
-        return pit, crps, nll + log_of(factor)
+        pit, crps, nll, factor, _, scale = lognormal(scoring.parameter, mean, variance, truth)
+        return pit, crps + beyond_narrow(scoring.parameter, mean, scale), nll + log_of(factor)
     if scoring.family == TRUNCATED:
         pit, crps, nll, factor = truncated(truncated_ratio(scoring, mean, variance), mean, variance, truth)
         return pit, crps, nll + log_of(factor)
@@ -531,6 +554,12 @@ def _fill_lognormal(n, scratch, scoring):
         scratch.pit[i], scratch.crps[i], scratch.nll[i], scratch.high[i], scratch.within[i], scratch.scale[i] = (
             lognormal(scoring.parameter, *_moments(scratch, i))
         )
+    wide = 0
+    for i in range(n):
+        wide += 1 if scratch.scale[i] * scratch.scale[i] > NARROW else 0
+    if wide:
+        for i in range(n):
+            scratch.crps[i] += beyond_narrow(scoring.parameter, np.float64(scratch.mean[i]), scratch.scale[i])
 
 
 @inlined_fused

@@ -69,6 +69,18 @@ def share_beyond(z, bell):
     return 0.5 * bell * scaled * (sum_ * inverse)
 
 
+@inlined_fused
+def shares_beyond(z, bell, other, bell_of_other):
+    """Return `share_beyond` of two numbers, with one division."""
+    x, y = min(abs(z) * SQRT_HALF, NOTHING), min(abs(other) * SQRT_HALF, NOTHING)
+    sum_x, slope_x, sum_y, slope_y = x + MIDDLE, 1.0 + 2.0 * x, y + MIDDLE, 1.0 + 2.0 * y
+    below_x, below_y = sum_x * slope_x, sum_y * slope_y
+    inverse = 1.0 / (below_x * below_y)
+    inverse_x, inverse_y = inverse * below_y, inverse * below_x
+    one = 0.5 * bell * scaled_erfc((x - MIDDLE) * (slope_x * inverse_x)) * (sum_x * inverse_x)
+    return one, 0.5 * bell_of_other * scaled_erfc((y - MIDDLE) * (slope_y * inverse_y)) * (sum_y * inverse_y)
+
+
 @inlined
 def mix(n, values, more, truth, room, aleatoric, cdf, density):
     """Aleatoric variance, distribution function at the truth, and -log density there, of the mixture of each pixel.

@@ -7,7 +7,7 @@ from scipy import integrate, stats
 
 import geouq
 from geouq.arrays.arguments import as_distribution
-from geouq.core.distribution import real_moments
+from geouq.core.distribution import Distribution, real_moments
 from geouq.kernel.distributions import pixel_ends, pixel_scores, scoring_of
 
 LEVELS = (0.5, 0.8, 0.9, 0.99)
@@ -197,3 +197,21 @@ def test_a_summary_has_the_means_over_its_pixels(case, weighted):
         assert geouq.coverage(found, level=level) == pytest.approx(of(inside), abs=1e-12)
         assert geouq.width(found, level=level) == pytest.approx(of(high - low), rel=1e-12)
         assert geouq.interval_score(found, level=level) == pytest.approx(score, rel=1e-12)
+
+
+@pytest.mark.parametrize("relative", [0.01, 0.5, 2.9, 2.92, 5.0, 1e3])
+def test_a_log_normal_crps_is_right_on_both_sides_of_the_series_for_narrow_ones(relative):
+    mean, truth = 3.0, np.array([0.5, 2.9, 3.0, 40.0])
+    scale = np.sqrt(np.log1p(relative**2))
+    centre = np.log(mean) - scale**2 / 2
+    z = (np.log(truth) - centre) / scale
+    expected = truth * (2 * stats.norm.cdf(z) - 1) - 2 * mean * (
+        stats.norm.cdf(z - scale) + stats.norm.cdf(scale / np.sqrt(2)) - 1
+    )
+
+    scoring, same = scoring_of(Distribution("lognormal"), (0.9,)), np.full(len(truth), mean)
+    _, crps, _ = pixel_scores(scoring, same, (relative * same) ** 2, truth)
+
+    np.testing.assert_allclose(crps, expected, rtol=1e-9, atol=1e-12)
+    of_all = geouq.crps(geouq.summarize(same, (relative * same) ** 2, truth, distribution="lognormal"))
+    assert of_all == pytest.approx(expected.mean(), rel=1e-9)
