@@ -106,7 +106,7 @@ def _sentence_of_truth(content: ReportContent, variable: Variable) -> str:
 def _too_much(content: ReportContent, variable: Variable) -> str:
     """Say so if more is left out than there are errors that pixels do not share."""
     rows = _of_means(_own(content.error_correlation, variable))
-    if all(row["ci_method"] != OVERSTATED for row in rows):
+    if all(row.get("ci_method") != OVERSTATED for row in rows):
         return ""
     return f" That is too much: {OVERSTATED}. Std and intervals of means are wrong or missing: see the warnings."
 
