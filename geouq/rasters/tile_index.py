@@ -1,6 +1,7 @@
 """Features of a tile index as tiles, as GDAL writes one: attributes hold the paths of rasters."""
 
 import os
+from collections import Counter
 from collections.abc import Sequence
 from pathlib import PurePosixPath
 from typing import Any
@@ -58,7 +59,7 @@ def _places(index: TileIndex, names: Sequence[str], times: Sequence[str] | None)
             return places_of([Entry(*own) for own in zip(names, times, tiles, strict=True)])
         except DataError as error:
             raise DataError(f"{index.index}: {error}") from None
-    if twice := next((name for place, name in enumerate(names) if name in names[:place]), ""):
+    if twice := next((name for name, count in Counter(names).items() if count > 1), ""):
         remedy = "give the attribute of their names as tiles.name" if index.name is None else "keep one of them"
         remedy += ", or give the attribute of their times as tiles.time"
         raise DataError(f"{index.index}: two features are tile {twice!r}; {remedy}")
