@@ -98,7 +98,7 @@ class Sheet:
 
     def files(self) -> Iterator[tuple[str, str]]:
         """Yield names and texts of the scripts that hold the rows: of each group, or the groups of a small table."""
-        groups = [[f"[{','.join(piece for piece, in self._texts)}]"]] if self._is_one_file else self._texts
+        groups = [[f"[{','.join(piece for (piece,) in self._texts)}]"]] if self._is_one_file else self._texts
         for number, pieces in enumerate(groups):
             yield from _scripts(self.name, number, pieces)
 
