@@ -81,6 +81,7 @@ def _boxes(layout: Layout) -> tuple[tuple[int, int], Sequence[tuple[slice, slice
     step = max(1.0, max(height, width) / SIDE)
 
     def between(start: int, end: int) -> slice:
+        """Return the pixels of the picture between two rows or columns of the map."""
         return slice(round(start / step), round(end / step))
 
     boxes = [
