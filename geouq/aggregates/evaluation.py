@@ -197,7 +197,7 @@ def _share(areas: Areas, settings: AggregateSettings, variable: str, share: Shar
 
 
 def _correlation(cells: AreaCells, side: float, share: Share | None) -> ErrorCorrelation | None:
-    """Return the correlation of the errors of means, or of a share, of which enough pixels are uncertain."""
+    """Return the correlation of the errors of means or of a share; None of a share with too few uncertain pixels."""
     return None if share is not None and _is_rare(cells) else error_correlation(cells, side)
 
 

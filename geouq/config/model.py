@@ -477,7 +477,7 @@ class Experiment(Section):
     def _problem_of_times(self, layer: str, pattern: str) -> str:
         """Return what is wrong with {time} in the path of a layer, or with a path that lacks it."""
         if TIME in (asset_in(pattern) or ""):
-            return f"an asset has no {TIME}; the time is that of its item: {self._time_of_tiles()}"
+            return f"the name of an asset cannot hold {TIME}, as the item has the time: {self._time_of_tiles()}"
         models = {name: files.predicted for name, files in self.predictions.items()}
         models |= {name: {**own.predicted, **_by_key(own.written)} for name, own in self.forms.items()}
         each = [{key_of(model, key): path for key, path in paths.items()} for model, paths in models.items()]

@@ -24,7 +24,7 @@ from geouq.inference.intervals import (
     without_intervals,
 )
 from geouq.inference.limits import false_discovery_adjusted
-from geouq.inference.resamples import FEWEST_TILES, TOO_FEW
+from geouq.inference.resamples import FEWEST_TILES, LOWEST, TOO_FEW
 from geouq.inference.rows import (
     adjusted,
     block_rows,
@@ -41,6 +41,7 @@ __all__ = [
     "DEFAULTS",
     "FAILED",
     "FEWEST_TILES",
+    "LOWEST",
     "PIT_BINS",
     "TOO_FEW",
     "Bands",

@@ -29,8 +29,10 @@ from geouq.inference.resamples import (
     FEW_TILES,
     FEWEST_EFFECTIVE,
     FEWEST_TILES,
+    LOWEST,
     NOT_KEPT,
     Resampled,
+    is_lowest_of_groups,
     missing_reason,
     of_cells,
     resampled_by_cells,
@@ -360,6 +362,8 @@ def _tests(how: Certainty | str, interval: Interval, settings: Intervals) -> Ite
 
 def why_never(metric: Metric, metric_options: MetricOptions, places: Sequence[TilePlace], settings: Intervals) -> str:
     """Return why a metric of these tiles has no interval whatever their pixels are; "" if it may have one."""
+    if is_lowest_of_groups(metric):
+        return LOWEST
     if len(places) < FEWEST_TILES and not _follows_from_cells(metric, metric_options):
         return FEW_TILES
     cells = sum(place.cell_grid.pixels for place in places)

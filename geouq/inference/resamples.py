@@ -40,6 +40,7 @@ FEW_CELLS = f"fewer than {FEWEST_CELLS} cells"
 FEW_BLOCKS = f"fewer than {FEWEST_BLOCKS} blocks"
 FEW_EFFECTIVE = f"fewer than {FEWEST_EFFECTIVE} effective cells"
 TOO_FEW = frozenset({FEW_CELLS, FEW_BLOCKS, FEW_EFFECTIVE})  # reasons that are the same for all metrics
+LOWEST = "the lowest of several noisy numbers"
 OUTWEIGHED = "few blocks outweigh the others"
 NOT_BY_CELL = {"group", "ordering", "threshold"}
 
@@ -283,11 +284,21 @@ def missing_reason(numbers: Resampled, whole: Summary, drawn: Summary, metric_op
 
 
 def few_in_a_bin(numbers: Resampled, whole: Summary, drawn: Summary, metric_options: MetricOptions) -> str:
-    """Return the reason if a bin of a number lies in so few blocks that its resamples are worthless, or ''."""
+    """Return the reason if a bin of a number lies in so few blocks that its resamples are worthless, or ''.
+
+    The lowest coverage of several groups has none either: noise alone makes it low, which resamples do not tell.
+    """
+    if is_lowest_of_groups(numbers.value.metric):
+        return LOWEST
     if not rests_on_few_blocks(numbers.value, whole, drawn, metric_options):
         return ""
     bins = numbers.value.bins
     return FEW_IN_A_BIN if bins.startswith("equal-count") or not bins else FEW_IN_UNEVEN_BINS
+
+
+def is_lowest_of_groups(metric: Metric) -> bool:
+    """Return whether a metric is the number of one of several groups, and not a norm of the gaps of all."""
+    return metric.choice == "group" and metric.gaps is None
 
 
 def too_uncertain(spread: LongRun) -> str:

@@ -8,7 +8,7 @@ from pathlib import Path
 from geouq.config import Experiment, Gate, Variable, config_error, suggestion
 from geouq.core.atomic import write_text
 from geouq.forms.classes import Classes
-from geouq.inference import why_never
+from geouq.inference import LOWEST, why_never
 from geouq.metrics import METRICS, Metric, MetricOptions, evaluate_metrics, metrics_of, named
 from geouq.metrics.aggregate_names import SPREAD_SKILL, aggregate_names
 from geouq.metrics.ensemble import ONE_VARIANCE
@@ -21,6 +21,7 @@ from geouq.summary.threshold_sums import no_thresholds
 from geouq.tables.rows import Row, Table, by_model, metric_options_for, metric_rows, sorted_table
 from geouq.zones import TileZones
 
+ENOUGH = "or see that there are enough tiles, cells (`cell_size`) and blocks (`block` of `intervals`)"
 MEAN: Row = {"threshold": None, "class": ""}  # columns of means of the variable itself
 
 
@@ -146,11 +147,9 @@ def require_possible(experiment: Experiment, catalog: Catalog, zones: Mapping[st
         if gate.on != "interval" or gate.areas is not None:
             continue
         if reason := _why_never(gate, experiment, catalog, zones, cell_size):
-            message = (
-                f"{gate.metric} of region {gate.region} can have no interval: {reason}; write `on: estimate`, or see "
-                "that there are enough tiles, cells (`cell_size`) and blocks (`block` of `intervals`)"
-            )
-            problems.append(experiment.problem("gates", index, "on", message=message))
+            message = f"{gate.metric} of region {gate.region} can have no interval: {reason}; write `on: estimate`"
+            more = "" if reason == LOWEST else f", {ENOUGH}"
+            problems.append(experiment.problem("gates", index, "on", message=message + more))
     if problems:
         raise config_error(problems)
 

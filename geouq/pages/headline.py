@@ -150,7 +150,7 @@ def headline_of_region(
 
 
 def compared(whole: Verdict | None) -> str:
-    """Return the effect in the whole in short, to compare that of a region with; empty without a verdict."""
+    """Return a short text of the effect in the whole, next to that in a region; empty without a verdict."""
     if whole is None:
         return ""
     if whole.coverage is None:

@@ -33,8 +33,8 @@ def stac_table(source: StacTiles, assets: Collection[str] | None = None) -> Tile
     Raises
     ------
     DataError
-        If the file holds no items, or two of one id, or an item is not as STAC has it, or has no time where the source
-        has times.
+        If the file holds no items or two with the same id, or an item does not follow STAC, or has no time where the
+        source has times.
     """
     path = source.stac
     stamp = stamp_of_source(path)

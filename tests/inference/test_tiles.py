@@ -76,12 +76,15 @@ def basis(whole):
     return basis_of_tiles(whole, CHOICES)
 
 
-def test_every_number_of_enough_tiles_has_an_interval(parts):
+def test_every_number_of_enough_tiles_has_an_interval_but_the_lowest_coverage_of_groups(parts):
     found = {(one.metric, one.group): one for one in inferred(parts).intervals}
 
     without = {name: one.reason for (name, _), one in found.items() if one.reason}
-    assert set(without.values()) == {"a bin in few blocks"}  # of probability, near 0 and 1
-    assert {name.rpartition("_")[0] for name in without} <= {
+    lowest = {name for name, reason in without.items() if reason == "the lowest of several noisy numbers"}
+    assert lowest == {f"lowest_group_coverage_{100 * level:g}" for level in CHOICES.levels}
+    others = without.keys() - lowest
+    assert {without[name] for name in others} == {"a bin in few blocks"}  # of probability, near 0 and 1
+    assert {name.rpartition("_")[0] for name in others} <= {
         *("threshold_reliability", "threshold_resolution", "threshold_within")
     }
     assert found["rmscd_90", "truth"].method == found["mace_interval", ""].method == "folded, blocks of tiles"

@@ -19,6 +19,10 @@ def on_interval(metric, region="all", more=""):
     [
         (QUICK + on_interval("rmscd_90"), "10: gates.0.on: rmscd_90 of region all can have no interval: "),
         (
+            QUICK + on_interval("lowest_group_coverage_90"),
+            "can have no interval: the lowest of several noisy numbers; write `on: estimate`\n",
+        ),
+        (
             QUICK + "cell_size: 64\n" + on_interval("zms"),
             "11: gates.0.on: zms of region all can have no interval: fewer",
         ),

@@ -266,7 +266,11 @@ WRONG = {
         "has {time}, but the tiles have no time: wri",
     ),
     "{time} of an index": ({}, {"index": "items.json"}, "write tiles.time, the attribute that holds the time"),
-    "{time} in an asset": ({"mean": {"asset": "agb_{time}"}}, ITEMS, "data.mean: an asset has no {time}; the time is "),
+    "{time} in an asset": (
+        {"mean": {"asset": "agb_{time}"}},
+        ITEMS,
+        "data.mean: the name of an asset cannot hold {time}",
+    ),
     "a std without": ({"std": "maps/{tile}_sd.tif"}, ITEMS, "data.std: needs {time} where the time stands, as other"),
     "a std of other items": (
         {"std": {"asset": "sd", "tiles": {"stac": "sd.json"}}},
