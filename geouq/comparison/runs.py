@@ -82,7 +82,9 @@ class Restricted:
     def evaluation_units(self) -> Iterator[tuple[EvaluationUnit, list[Part]]]:
         """Yield the whole, then each region with its parts."""
         variables = list(self.names.values())
-        for unit in evaluation_units(self.experiment, variables, self._named(self.summaries.wholes())):
+        for unit in evaluation_units(
+            self.experiment, variables, lambda tiles: self._named(self.summaries.wholes(tiles))
+        ):
             if unit.level != "tile":
                 yield unit, [self.summaries.part(tile) for tile in unit.tiles]
         wholes = ((zone, self._named(map(self.summaries.whole, parts))) for zone, parts in self.zones.items())

@@ -352,7 +352,8 @@ class Experiment(Section):
     @property
     def zone_layers(self) -> tuple[str, ...]:
         """Return the keys of the regions that are not lists of tiles."""
-        return tuple(key for key in self.regions if key not in self.tile_lists)
+        lists = self.tile_lists
+        return tuple(key for key in self.regions if key not in lists)
 
     @property
     def tile_lists(self) -> dict[str, tuple[str, ...]]:

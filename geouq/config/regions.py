@@ -147,11 +147,12 @@ def problems_of(regions: Mapping[str, Any], tiles: Sequence[str] | None) -> Iter
     yield from _missing_in_tables(regions)
     yield from _clashes(regions)
     yield from _alike(regions)
+    known = None if tiles is None else frozenset(tiles)
     for name, members in tile_lists(regions).items():
         if not members:
             yield (name,), "a region needs a tile or more"
         for i, tile in enumerate(members):
-            if tiles is not None and tile not in tiles:
+            if tiles is not None and known is not None and tile not in known:
                 yield (name, i), f"{quoted(tile)} is not one of the tiles{suggestion(tile, tiles)}"
 
 

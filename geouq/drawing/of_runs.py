@@ -55,9 +55,9 @@ def calibration(case: Case) -> Figure:
         return shares_figure(case.summary, title=case.title, bands=case.inference.bands, width=case.width)
     name = case.variable.name
     curves = {
-        unit.name: Curve(unit.variables[name], case.source.inferred(unit, name).bands)
+        unit.name: Curve(summary, case.source.inferred(unit, name).bands)
         for unit in case.compared
-        if unit.variables[name].n
+        if (summary := unit.variables[name]).n
     }
     levels = case.metric_options.calibration_levels
     return calibration_figure(curves, title=case.title, levels=levels, width=case.width)

@@ -17,6 +17,7 @@ from geouq.figures import DOTS_PER_INCH, save_figure
 from geouq.inference import Inference, infer
 from geouq.metrics import MetricOptions
 from geouq.numbers.run_metrics import ZONES_SHOWN, forecast_samples_of, metric_options_of, preferred_scheme
+from geouq.numbers.saved_sums import may_stay, parts_of, without_sums
 from geouq.regions import EvaluationUnit, evaluation_units, zone_units
 from geouq.runs.default_figures import by_default
 from geouq.runs.progress import Reporter
@@ -101,8 +102,13 @@ def _open(
     _require_known("--region", selection.regions, ["all", *experiment.tile_lists, *zones, *record.tiles])
     names = [variable.name for variable in record.variables]
     wholes = ((zone, map(summaries.whole, parts)) for zone, parts in zones.items())
-    every = chain(evaluation_units(experiment, names, summaries.wholes()), zone_units(experiment.levels, names, wholes))
-    kept = [unit for unit in every if unit.name in selection.regions or _is_shown(unit, zones)]
+    every = chain(evaluation_units(experiment, names, summaries.wholes), zone_units(experiment.levels, names, wholes))
+    keeps_sums = may_stay(len(experiment.tile_lists) + len(zones), len(names))
+    kept = [
+        unit if keeps_sums or unit.level == "all" else without_sums(unit, parts_of(unit, zones, summaries), summaries)
+        for unit in every
+        if unit.name in selection.regions or _is_shown(unit, zones)
+    ]
     shown = [unit for unit in kept if _is_shown(unit, zones)]
     metric_options = metric_options_of(experiment, record.variables, summaries)
     rows = {name: saved_rows(folder, name) for name in DRAWN}
@@ -131,7 +137,7 @@ def _inferring(
         """Return what is inferred for a variable of an evaluation unit; compute it once."""
         place = unit.level, unit.name, variable
         if place not in found:
-            parts = zones[unit.name] if unit.zone else [summaries.part(tile) for tile in unit.tiles]
+            parts = parts_of(unit, zones, summaries)
             side = forecast_samples_of(unit, metric_options, parts, summaries)[variable]
             found[place] = infer(
                 unit.name, side.whole, side.metric_options, places=side.places, cells_of=side.cells_of,

@@ -1,7 +1,7 @@
 """The numbers of a run: from saved summaries to the rows of all tables; no pixel is read."""
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import chain
@@ -25,6 +25,7 @@ from geouq.inference import (
 )
 from geouq.metrics import MetricOptions
 from geouq.numbers.differences import Differences
+from geouq.numbers.saved_sums import may_stay, parts_of, without_sums
 from geouq.numbers.unit_numbers import MAKERS, Sums, batches, numbers_of_batch
 from geouq.regions import EvaluationUnit, evaluation_units, zone_units
 from geouq.runs.progress import Reporter
@@ -41,10 +42,10 @@ from geouq.tables.rows import (
     excluded_table,
     metric_options_for,
     sorted_table,
-    with_tiles,
 )
 from geouq.verdict import Place, Verdict, verdicts_of
 
+AS_THEY_ARE = 1 << 15  # rows of regions, some 0.6 kB each; more are packed
 ZONES_SHOWN = 60  # of more polygons or classes, pages and figures would be thousands
 
 
@@ -84,7 +85,7 @@ def metric_options_of(
     if experiment.bins.scope == "experiment" and summaries.form().has_variance:
         names = [variable.name for variable in variables]
         whole = next(
-            unit.variables for unit in evaluation_units(experiment, names, summaries.wholes()) if unit.level == "all"
+            unit.variables for unit in evaluation_units(experiment, names, summaries.wholes) if unit.level == "all"
         )
     form = summaries.form()
     return {v.name: metric_options_for(experiment, v, whole.get(v.name), form) for v in variables}
@@ -118,16 +119,17 @@ class _Units:
         """Yield what the numbers of each variable of each unit follow from; one unit at a time is in memory."""
         names = [variable.name for variable in self.record.variables]
         wholes = ((zone, _counted(zone, parts, self.summaries, self.pixels)) for zone, parts in self.zones.items())
-        units = evaluation_units(self.experiment, names, self._noted())
+        units = evaluation_units(self.experiment, names, self._noted)
         for unit in chain(units, zone_units(self.experiment.levels, names, wholes)):
             samples: Mapping[str, ForecastSample] = {}
             of_tiles: Mapping[str, TileRows] = {}
             if unit.level != "tile":
-                parts = self.zones[unit.name] if unit.zone else [self.summaries.part(tile) for tile in unit.tiles]
+                parts = parts_of(unit, self.zones, self.summaries)
                 samples = forecast_samples_of(unit, self.metric_options, parts, self.summaries)
                 of_tiles = drawn_tiles(unit, self.metric_options, parts, self.summaries)
                 if not unit.zone or len(self.zones) <= ZONES_SHOWN:
-                    self.shown.append(unit)
+                    keeps_sums = unit.level == "all" or self._keeps_sums
+                    self.shown.append(unit if keeps_sums else without_sums(unit, parts, self.summaries))
                 self.differences.add(unit, samples)
             for variable in self.record.variables:
                 own, name = replace(unit, variables={variable.name: unit.variables[variable.name]}), variable.name
@@ -136,10 +138,17 @@ class _Units:
                     of_tiles.get(name),
                 )  # fmt: skip
 
-    def _noted(self) -> Iterator[TileWholes]:
-        """Yield the summaries of the tiles, and keep their excluded pixels."""
-        for tile in self.summaries.wholes():
-            self.excluded.extend(excluded_rows(tile))
+    @property
+    def _keeps_sums(self) -> bool:
+        """Return whether the sums of all that is shown may stay in memory."""
+        zones = len(self.zones) if len(self.zones) <= ZONES_SHOWN else 0
+        return may_stay(len(self.experiment.tile_lists) + zones, len(self.record.variables))
+
+    def _noted(self, tiles: Collection[str] | None) -> Iterator[TileWholes]:
+        """Yield the summaries of tiles; of all tiles, keep their excluded pixels."""
+        for tile in self.summaries.wholes(tiles):
+            if tiles is None:
+                self.excluded.extend(excluded_rows(tile))
             yield tile
 
 
@@ -153,7 +162,7 @@ def numbers_of(
     shared: Helpers,
 ) -> Numbers:
     """Return all numbers of a run, whose work helpers share."""
-    rows: dict[str, list[Row]] = {name: [] for name in MAKERS}
+    of_units = {name: PackedRows(COLUMNS[name], AS_THEY_ARE) for name in MAKERS}
     of_tiles = {name: PackedRows(COLUMNS[name]) for name in MAKERS}
     inferred: dict[tuple[str, str], dict[str, Inference]] = {}
     pixels: dict[tuple[str, str, str], int] = {}
@@ -163,13 +172,14 @@ def numbers_of(
     for numbers in chain.from_iterable(shared.share(numbers_of_batch, batches(units.sums(), len(units.zones)))):
         for name, more in numbers.rows.items():
             own = by_model(Table(COLUMNS[name], more), record.variables, experiment.compare_on)
-            (of_tiles if numbers.level == "tile" else rows)[name].extend(own.rows)
+            (of_tiles if numbers.level == "tile" else of_units)[name].extend(own.rows)
         if numbers.inference is not None:
-            inferred.setdefault((numbers.level, numbers.name), {})[numbers.variable] = numbers.inference
+            own_inference = replace(numbers.inference, intervals=())  # they stand in the rows
+            inferred.setdefault((numbers.level, numbers.name), {})[numbers.variable] = own_inference
             pixels[numbers.level, numbers.name, numbers.variable] = numbers.pixels
         if numbers.variable == record.variables[-1].name:
             reporter.advance(numbers.name)
-    tables = {name: with_tiles(sorted_table(name, rows[name]), of_tiles[name]) for name in MAKERS}
+    tables = {name: Table(COLUMNS[name], of_tiles[name].after(of_units[name])) for name in MAKERS}
     others = {**inference_tables(inferred, pixels), "excluded": excluded_table(units.excluded)}
     tables |= {name: by_model(table, record.variables, experiment.compare_on) for name, table in others.items()}
     tables |= differences.tables()

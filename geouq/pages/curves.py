@@ -119,13 +119,15 @@ def curves_of(
     std_of : callable
         Returns its predicted std.
     """
-    found: dict[Place, dict[str, list[Row]]] = {}
+    found: dict[Place, dict[str, list[Point | None]]] = {}
     for row in bins:
         if row["level"] != "tile" and row["bins"] == scheme:
-            found.setdefault(place_of_row(row), {}).setdefault(RELIABILITY, []).append(row)
+            point = _point(row["mean_variance"], row["mse"]) if row["n"] else None
+            found.setdefault(place_of_row(row), {}).setdefault(RELIABILITY, []).append(point)
     for row in curves:
         if row["level"] != "tile":
-            found.setdefault(place_of_row(row), {}).setdefault(row["curve"], []).append(row)
+            point = _point(row["x"], row["y"])
+            found.setdefault(place_of_row(row), {}).setdefault(row["curve"], []).append(point)
     return {
         place: replace(_curves(own, scheme, bands_of(place)), groups=groups_of(place), std=std_of(place))
         for place, own in found.items()
@@ -141,19 +143,16 @@ def _covered(points: Sequence[Point], groups: Groups, level: float) -> Covered:
     return Covered([(*point, *own) if np.isfinite(own := known[point[0]]).all() else point for point in points], groups)
 
 
-def _curves(rows: Mapping[str, Sequence[Row]], scheme: str, bands: Bands | None) -> Curves:
-    points = {name: [_point(row["x"], row["y"]) for row in own] for name, own in rows.items() if name != RELIABILITY}
-    calibration = points.pop(CALIBRATION, [])
-    heights = points.pop(PIT, [])
+def _curves(points: Mapping[str, Sequence[Point | None]], scheme: str, bands: Bands | None) -> Curves:
+    heights = points.get(PIT, ())
     pit = [point[1] for point in heights if point] if all(heights) else []
-    binned = rows.get(RELIABILITY, [])
-    means = [_point(row["mean_variance"], row["mse"]) if row["n"] else None for row in binned]
+    others = {name: own for name, own in points.items() if name not in (RELIABILITY, CALIBRATION, PIT)}
     return Curves(
-        _with_limits(means, bands.mse.get(scheme) if bands else None),
-        _with_limits(calibration, bands.calibration if bands else None),
+        _with_limits(points.get(RELIABILITY, ()), bands.mse.get(scheme) if bands else None),
+        _with_limits(points.get(CALIBRATION, ()), bands.calibration if bands else None),
         pit,
         _half_width(bands) if pit else None,
-        {name: _with_limits(own, bands.shares.get(name) if bands else None) for name, own in points.items()},
+        {name: _with_limits(own, bands.shares.get(name) if bands else None) for name, own in others.items()},
     )
 
 

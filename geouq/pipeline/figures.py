@@ -5,12 +5,13 @@ from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
-from geouq.config import BinScheme, Intervals, Variable
+from geouq.config import BinScheme, Intervals
 from geouq.core.failures import isolated
 from geouq.core.processes import Helpers, Work, results
 from geouq.inference import Inference
 from geouq.metrics import MetricOptions
 from geouq.numbers.run_metrics import preferred_scheme
+from geouq.numbers.saved_sums import of_variable
 from geouq.pipeline.stages import Evaluated
 from geouq.regions import EvaluationUnit
 from geouq.runs.default_figures import Wanted, by_default
@@ -81,11 +82,11 @@ def finish_figures(evaluated: Evaluated, drawing: Drawing) -> tuple[dict[tuple[s
 def _to_draw(evaluated: Evaluated, one: Wanted, zones: Mapping[str, Sequence[Part]], rows: RowsOf) -> ToDraw:
     """Return a figure with the data of its variable only, as they may be sent to another process."""
     numbers, variable, unit = evaluated.numbers, one.variable, one.evaluation_unit
-    shown = [_of_variable(other, variable) for other in (numbers.shown if unit.level == "all" else [unit])]
+    shown = [of_variable(other, variable.name) for other in (numbers.shown if unit.level == "all" else [unit])]
     names = {other.name for other in shown}
     return ToDraw(
         folder=evaluated.swept.folder,
-        wanted=replace(one, evaluation_unit=_of_variable(unit, variable)),
+        wanted=replace(one, evaluation_unit=of_variable(unit, variable.name)),
         shown=shown,
         inferred={name: numbers.inferred[name][variable.name] for name in names},
         metric_options=evaluated.metric_options[variable.name],
@@ -97,10 +98,6 @@ def _to_draw(evaluated: Evaluated, one: Wanted, zones: Mapping[str, Sequence[Par
         settings=evaluated.swept.experiment.intervals,
         whole=next(other for other in numbers.shown if other.level == "all").variables[variable.name],
     )
-
-
-def _of_variable(unit: EvaluationUnit, variable: Variable) -> EvaluationUnit:
-    return replace(unit, variables={variable.name: unit.variables[variable.name]})
 
 
 def _rows_by_variable(tables: Mapping[str, Table]) -> RowsOf:

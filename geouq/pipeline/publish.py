@@ -15,24 +15,18 @@ from geouq.core.naming import file_name
 from geouq.core.overflow import overflow_is_missing
 from geouq.core.processes import Helpers
 from geouq.core.usage import give_back
-from geouq.inference import Bands, Inference
 from geouq.maps import is_pixel_map
 from geouq.maps.geotiff import source_date_epoch
 from geouq.maps.pipeline import Evaluated as OfMaps
 from geouq.maps.pipeline import write_maps
-from geouq.metrics import MetricOptions, group_edges, group_places, unit_of_groups
 from geouq.metrics.aggregate_names import members_in
-from geouq.metrics.predicted_std import StdDistribution, std_distributions
 from geouq.numbers.gates import save_gates
 from geouq.numbers.run_metrics import Numbers, forecast_samples_of, preferred_scheme
 from geouq.pages import (
     CellMaps,
-    Curves,
-    Groups,
     Outlines,
     ReportContent,
     cell_maps,
-    curves_of,
     outlines_on,
     quick_looks,
     read_recalibration,
@@ -40,6 +34,7 @@ from geouq.pages import (
 )
 from geouq.pages.headline import headline
 from geouq.pages.quick_looks import QuickLook
+from geouq.pipeline.curves import curves_of_pages
 from geouq.pipeline.figures import FigurePaths, begin_figures, finish_figures
 from geouq.pipeline.results import Results, log_results, write_outcome
 from geouq.pipeline.stac_item import NAME, write_item
@@ -47,7 +42,7 @@ from geouq.pipeline.stages import Evaluated, Swept
 from geouq.rasters.ground import notes_of_pixel_sizes
 from geouq.runs.provenance import RunRecord, inputs_in_words, resolved
 from geouq.runs.verification import save_checksums
-from geouq.summary import ClassCoverage, Summary
+from geouq.summary import Summary
 from geouq.tables.columns import COLUMNS
 from geouq.tables.readable import write_readable
 from geouq.tables.rows import (
@@ -57,7 +52,6 @@ from geouq.tables.rows import (
     write_csv,
     write_parquet,
 )
-from geouq.verdict import Place
 from geouq.zones import read_polygons
 
 
@@ -292,7 +286,7 @@ def _content_of_pages(
         metrics=tables["metrics"].rows,
         verdicts=results.verdicts,
         bins=preferred_scheme(experiment).name,
-        curves=_curves_of_pages(evaluated),
+        curves=curves_of_pages(evaluated),
         excluded=tables["excluded"].rows,
         failures=tables["failures"].rows,
         warnings=results.notes,
@@ -321,62 +315,3 @@ def _date_of(record: RunRecord) -> str:
     """Return the date of a run (UTC), or of SOURCE_DATE_EPOCH: a time would give other bytes in each run."""
     fixed = source_date_epoch()
     return (fixed.isoformat() if fixed else record.started)[:10]
-
-
-def _curves_of_pages(evaluated: Evaluated) -> dict[Place, Curves]:
-    """Return the curves of the whole and of the regions that have a page, with their bands."""
-    numbers, scheme = evaluated.numbers, preferred_scheme(evaluated.swept.experiment).name
-    variables = {(one.variable, one.model): one for one in evaluated.swept.record.variables}
-    shown = {unit.name: unit for unit in numbers.shown if unit.level != "tile"}
-
-    def inference_of(place: Place) -> Inference | None:
-        """Return what is inferred of a variable in a region."""
-        return numbers.inferred.get(place[1], {}).get(variables[place[2:]].name)
-
-    def bands_of(place: Place) -> Bands | None:
-        """Return the bands of a variable in a region."""
-        inference = inference_of(place)
-        return inference.bands if inference else None
-
-    def groups_of(place: Place) -> dict[str, Groups]:
-        """Return the groups of its pixels."""
-        variable = variables[place[2:]]
-        summary, options = shown[place[1]].variables[variable.name], evaluated.metric_options[variable.name]
-        return groups_of_unit(summary, options, inference_of(place), variable.units)
-
-    with isolated("pages", "curves of the diagrams"):
-        spread = _std_of_pages(evaluated)
-        bins, curves = (
-            [r for r in numbers.tables[name].without_tiles() if r["name"] in shown] for name in ("bins", "curves")
-        )
-        return curves_of(bins, curves, scheme, bands_of, groups_of=groups_of, std_of=spread.get)
-    return {}
-
-
-def _std_of_pages(evaluated: Evaluated) -> dict[Place, StdDistribution]:
-    """Return the predicted std of the whole and of the regions that have a page, of each variable on one scale."""
-    units = {unit.name: unit for unit in evaluated.numbers.shown if unit.level != "tile"}
-    found: dict[Place, StdDistribution] = {}
-    for variable in evaluated.swept.record.variables:
-        if not evaluated.metric_options[variable.name].form.has_variance:
-            continue
-        of_units = std_distributions({name: unit.variables[variable.name] for name, unit in units.items()})
-        of = variable.variable, variable.model
-        found |= {(units[name].level, name, *of): own for name, own in of_units.items() if own.is_finite}
-    return found
-
-
-def groups_of_unit(
-    summary: Summary, metric_options: MetricOptions, inference: Inference | None, units: str
-) -> dict[str, Groups]:
-    """Return the groups of the pixels of a variable: their values, and the limits of their coverage."""
-    count, limits, found = metric_options.groups.count, inference.group_limits if inference else {}, {}
-    for by in metric_options.groupings if summary.n and metric_options.form.has_variance else ():
-        by_class = isinstance(summary.coverage_by(by), ClassCoverage)
-        found[by] = Groups(
-            [float(place) for place in group_places(summary, by, count)],
-            [] if by_class else [float(edge) for edge in group_edges(summary, by, count)],
-            unit_of_groups(by, units),
-            {level: own for (of, level), own in limits.items() if of == by},
-        )
-    return found

@@ -8,7 +8,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from geouq.core.atomic import write_text
+from geouq.core.atomic import atomic_write
 from geouq.core.failures import Failure
 from geouq.core.wording import counted
 from geouq.numbers.gates import GateResult
@@ -100,6 +100,11 @@ class Results:
         run` without `--strict` ends with code 0. `warnings` are about the input and put the numbers in question;
         `notes` are about the numbers. `verdicts` has one entry for each variable of the whole and of each region.
         """
+        return self.outcome_without_numbers | {"numbers": list(self.tables["metrics"].without_tiles())}
+
+    @property
+    def outcome_without_numbers(self) -> dict[str, Any]:
+        """Return the same without the `numbers`, which are many."""
         record = self.record
         return {
             "format": FORMAT,
@@ -118,15 +123,23 @@ class Results:
                 {"level": level, "name": name, "variable": variable, "model": model, **verdict.as_record()}
                 for (level, name, variable, model), verdict in self.verdicts.items()
             ],
-            "numbers": list(self.tables["metrics"].without_tiles()),
         }
 
 
 def write_outcome(results: Results) -> Path:
-    """Write results.json as strict JSON with null for a missing number; return its path."""
+    """Write results.json as strict JSON with null for a missing number, and one number a line; return its path."""
     path = results.folder / "results.json"
-    write_text(path, json.dumps(results.outcome, indent=1, ensure_ascii=False, allow_nan=False) + "\n")
+    with atomic_write(path) as partial, partial.open("w", encoding="utf-8", newline="\n") as file:
+        file.write(_as_json(results.outcome_without_numbers, indent=1).removesuffix("\n}"))
+        file.write(',\n "numbers": [')
+        for number, row in enumerate(results.tables["metrics"].without_tiles()):
+            file.write(f"{',' if number else ''}\n  {_as_json(row)}")
+        file.write("\n ]\n}\n")
     return path
+
+
+def _as_json(value: object, indent: int | None = None) -> str:
+    return json.dumps(value, indent=indent, ensure_ascii=False, allow_nan=False)
 
 
 def log_results(results: Results) -> None:

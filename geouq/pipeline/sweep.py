@@ -118,7 +118,7 @@ def _place_edges(job: Job, pool: Executor, failures: Sequence[Failure]) -> list[
     variables = tiles[0].variables if tiles else ()
     metric_options = metric_options_of(job.experiment, variables, summaries)
     names = [variable.name for variable in variables]
-    wanted = wanted_keys(evaluation_units(job.experiment, names, summaries.wholes()), metric_options)
+    wanted = wanted_keys(evaluation_units(job.experiment, names, summaries.wholes), metric_options)
     waiting = [tile for tile in tiles if any(map(len, wanted[tile.name].values()))]
     found = []
     job.reporter.stage("exact bins", len(waiting))

@@ -6,7 +6,7 @@ for these quantiles, and it is the same score for all corrections. The ends of t
 (1 - p)/2 and (1 + p)/2, whose pinball losses add up to (1 - p)/2 times its interval score.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from operator import itemgetter
 
@@ -196,13 +196,14 @@ def _with_scores(
 
 def regions_of(experiment: Experiment, names: Iterable[str], summaries: SavedSummaries) -> list[EvaluationUnit]:
     """Return the whole, and each region that is a list of tiles."""
-    return [unit for unit in evaluation_units(experiment, names, _only(names, summaries)) if unit.level != "tile"]
+    wanted = tuple(names)
 
+    def wholes(tiles: Collection[str] | None) -> Iterator[TileWholes]:
+        """Yield the tiles with those variables alone."""
+        for tile in summaries.wholes(tiles):
+            yield replace(tile, variables={name: tile.variables[name] for name in wanted})
 
-def _only(names: Iterable[str], summaries: SavedSummaries) -> Iterator[TileWholes]:
-    """Yield the tiles with some of their variables."""
-    for tile in summaries.wholes():
-        yield replace(tile, variables={name: tile.variables[name] for name in names})
+    return [unit for unit in evaluation_units(experiment, wanted, wholes) if unit.level != "tile"]
 
 
 def _is_shown(row: Row, by_label: Mapping[str, ScoreKey], levels: Sequence[float]) -> bool:

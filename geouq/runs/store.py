@@ -1,7 +1,7 @@
 """Where a run keeps the summaries of its tiles, and which of them are still valid."""
 
 import hashlib
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -268,17 +268,19 @@ class SavedSummaries:
                     found.setdefault(zone, []).append(Part(tile, path, zone, layer))
         return found
 
-    def whole(self, part: Part) -> TileWholes:
-        """Return the summary of a part without its cells."""
+    def whole(self, part: Part, variables: Collection[str] | None = None) -> TileWholes:
+        """Return the summary of a part without its cells, of all variables or of some."""
         if part.zone:
-            found = load_zone(part.path, part.zone)
+            found = load_zone(part.path, part.zone, variables)
+        elif part.among_many:
+            found = tiles_file(part.path).wholes(part.tile, variables)
         else:
-            found = tiles_file(part.path).wholes(part.tile) if part.among_many else load_wholes(part.path)
+            found = load_wholes(part.path, variables=variables)
         return found.at_levels(self.levels)
 
-    def wholes(self) -> Iterator[TileWholes]:
-        """Return the summaries of the tiles without their cells."""
-        return (self.whole(self.part(tile)) for tile in self.tiles)
+    def wholes(self, tiles: Collection[str] | None = None) -> Iterator[TileWholes]:
+        """Return the summaries of the tiles, or of some of them, without their cells."""
+        return (self.whole(self.part(tile)) for tile in self.tiles if tiles is None or tile in tiles)
 
     def release(self) -> None:
         """Release the arrays of summaries that are kept in memory for the next use."""

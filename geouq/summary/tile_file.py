@@ -5,7 +5,7 @@ whose length differs between variables are joined; `..._variable` holds the numb
 What belongs to single cells is most of the file; it can be written as it comes, and is read only by those who ask.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from itertools import chain
@@ -260,14 +260,15 @@ def load_one_tile(path: Path) -> TileSummary:
         return _tile(file)
 
 
-def load_wholes(path: Path, group: str = WHOLE) -> TileWholes:
+def load_wholes(path: Path, group: str = WHOLE, variables: Collection[str] | None = None) -> TileWholes:
     """Read a tile's summaries without its cells; SummaryError where the file is damaged or of another kind.
 
-    group : part of the file that holds them, such as that of a zone.
+    group : part of the file that holds them, such as that of a zone. variables : those that are read; None for all.
     """
     with opened(path, group) as file:
         place = _place(file)
-        return TileWholes(place.tile, place.grid, place.cell_size, _wholes(file))
+        wholes = _wholes(file) if variables is None else _some_wholes(file, variables)
+        return TileWholes(place.tile, place.grid, place.cell_size, wholes)
 
 
 def load_place(path: Path, group: str = WHOLE) -> TilePlace:
@@ -345,6 +346,16 @@ def _wholes(file: h5py.Group) -> dict[str, VariableWhole]:
     return {
         name: VariableWhole(Summary(levels, own), excluded[i])
         for i, (name, own) in enumerate(zip(_names(file), statistics, strict=True))
+    }
+
+
+def _some_wholes(file: h5py.Group, wanted: Collection[str]) -> dict[str, VariableWhole]:
+    """Return some of the variables by name; of the arrays, only their elements are read."""
+    levels = _levels(file)
+    return {
+        name: VariableWhole(Summary(levels, statistics_of(file, number, levels, "")), file["excluded"][number])
+        for number, name in enumerate(_names(file))
+        if name in wanted
     }
 
 

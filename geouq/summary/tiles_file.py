@@ -7,7 +7,7 @@ them. If all pixels of a variable are kept, the file has these pixels (`pixels_v
 """
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from functools import cached_property, lru_cache
 from itertools import chain
 from pathlib import Path
@@ -192,10 +192,11 @@ class TilesFile:
         grid = Grid((rows, columns), transform, str(self._attributes["crs"]))
         return TilePlace(tile, grid, int(self._attributes["cell_size"]))
 
-    def wholes(self, tile: str) -> TileWholes:
-        """Return a tile without its cells."""
+    def wholes(self, tile: str, variables: Collection[str] | None = None) -> TileWholes:
+        """Return a tile without its cells, with all variables or with some."""
         place = self.place(tile)
-        return TileWholes(tile, place.grid, place.cell_size, {name: self._whole(tile, name) for name in self._names})
+        names = [name for name in self._names if variables is None or name in variables]
+        return TileWholes(tile, place.grid, place.cell_size, {name: self._whole(tile, name) for name in names})
 
     def summary(self, tile: str) -> TileSummary:
         """Return a tile with its cells."""

@@ -6,7 +6,7 @@ one after the other, without cells that hold no pixel of any variable; `zone_cel
 """
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
@@ -303,12 +303,13 @@ class SavedZone:
         transform = Affine(*map(float, self._arrays["transform"][self._number]))
         return TilePlace(self._head.tile, Grid((rows, columns), transform, self._head.crs), self._head.cell_size)
 
-    def wholes(self) -> TileWholes:
-        """Return the zone without its cells."""
+    def wholes(self, wanted: Collection[str] | None = None) -> TileWholes:
+        """Return the zone without its cells, with all variables or with those that are wanted."""
         place, saved = self.place(), self._saved(self._head.words, "", self._read, PART, self._head.span_of)
         variables = {
             name: VariableWhole(Summary(self._head.levels, saved.statistics(part)), self._arrays["excluded"][part])
             for name in self._head.variables
+            if wanted is None or name in wanted
             for part in [self._part(name)]
         }
         return TileWholes(place.tile, place.grid, place.cell_size, variables)

@@ -92,9 +92,17 @@ def zones_of_file(path: Path) -> Collection[str]:
     return _groups_of(path).keys()
 
 
-def load_zone(path: Path, zone: str) -> TileWholes:
-    """Read a zone without its cells; SummaryError where the file is damaged or of another kind, or lacks the zone."""
-    return _loaded(path, zone, load_wholes, SavedZone.wholes)
+def load_zone(path: Path, zone: str, variables: Collection[str] | None = None) -> TileWholes:
+    """Read a zone without its cells, with all variables or with some.
+
+    SummaryError where the file is damaged or of another kind, or lacks the zone.
+    """
+    return _loaded(
+        path,
+        zone,
+        lambda path, group: load_wholes(path, group, variables),
+        lambda own: own.wholes(variables),
+    )
 
 
 def place_of_zone(path: Path, zone: str) -> TilePlace:

@@ -126,32 +126,42 @@ class _Columns:
 class PackedRows(Sequence[Row]):
     """Rows as they are, then rows of which only the values are kept, compressed; each is made when it is read.
 
-    columns : names of all columns. first : the rows that are kept as they are.
+    columns : names of all columns. as_they_are : how many of the rows that come first are not packed.
     """
 
-    def __init__(self, columns: Sequence[str], first: Iterable[Row] = ()) -> None:
-        self._first, self._names = tuple(first), tuple(columns)
+    def __init__(self, columns: Sequence[str], as_they_are: int = 0) -> None:
+        self._first: list[Row] | PackedRows = []
+        self._names, self._as_they_are = tuple(columns), as_they_are
         self._columns = _Columns(self._names)
 
     def extend(self, rows: Iterable[Row]) -> None:
-        """Pack more rows; a value that a row lacks is missing."""
-        self._columns.extend(tuple(rows))
+        """Add more rows; a value that a packed row lacks is missing."""
+        rows = tuple(rows)
+        if isinstance(self._first, list) and len(self) + len(rows) <= self._as_they_are:
+            self._first.extend(rows)
+        else:
+            self._columns.extend(rows)
 
     @property
     def first(self) -> Sequence[Row]:
-        """Return the rows that are kept as they are."""
+        """Return the rows that are kept as they are, or those after which these rows come."""
         return self._first
 
-    def after(self, first: Iterable[Row]) -> "PackedRows":
-        """Return the packed rows after these, which are kept as they are."""
-        found = PackedRows(self._names, first)
+    def after(self, first: "Iterable[Row]") -> "PackedRows":
+        """Return the packed rows after these, which stay as they are or packed."""
+        found = PackedRows(self._names)
+        found._first = first if isinstance(first, PackedRows) else list(first)
         found._columns = self._columns
         return found
 
     def values(self) -> Iterator[Values]:
         """Yield the values of each row in the order of the columns."""
-        kept = (tuple(row.get(name) for name in self._names) for row in self._first)
-        return chain(kept, self._columns.values())
+        return chain(self._values_of_first(), self._columns.values())
+
+    def _values_of_first(self) -> Iterator[Values]:
+        if isinstance(self._first, PackedRows):
+            return self._first.values()
+        return (tuple(row.get(name) for name in self._names) for row in self._first)
 
     def __eq__(self, other: object) -> bool:
         return list(self) == list(other) if isinstance(other, Sequence) else NotImplemented

@@ -82,7 +82,10 @@ class Table:
         return ([row.get(column) for column in self.columns] for row in self.rows)
 
     def without_tiles(self) -> Sequence[Row]:
-        """Return the rows of the whole and of regions, without unpacking the rows of thousands of tiles."""
+        """Return the rows of the whole and of regions, without unpacking the rows of thousands of tiles.
+
+        Of many regions, each row is made when it is read.
+        """
         if isinstance(self.rows, PackedRows):
             return self.rows.first
         return [row for row in self.rows if row.get("level") != "tile"]
@@ -193,11 +196,6 @@ def sorted_table(name: str, rows: Iterable[Row]) -> Table:
     """Return the rows with the whole first, then the regions, then the tiles, in the order in which they came."""
     order = {"all": 0, "region": 1, "tile": 2}
     return Table(COLUMNS[name], tuple(sorted(rows, key=lambda row: order[row["level"]])))
-
-
-def with_tiles(table: Table, tiles: PackedRows) -> Table:
-    """Return a table of the whole and of regions, followed by the rows of tiles."""
-    return Table(table.columns, tiles.after(table.rows))
 
 
 def excluded_rows(tile: TileWholes) -> list[Row]:

@@ -18,7 +18,7 @@ from geouq.metrics.predicted_std import std_distributions
 from geouq.pages.curves import Curves, Groups, curves_of
 from geouq.pages.diagrams import UNIT, Frame, Scale, axes, banded, diagram, line, quantile_scale
 from geouq.pages.multiples import multiples, of_region
-from geouq.pipeline.publish import groups_of_unit
+from geouq.pipeline.curves import groups_of_unit
 from geouq.regions import EvaluationUnit
 from geouq.tables.rows import curve_rows
 

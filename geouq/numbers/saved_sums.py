@@ -1,0 +1,56 @@
+"""The sums of an evaluation unit, read again where they are needed: those of many regions and variables are large."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from geouq.regions import SUMS, EvaluationUnit
+from geouq.runs.store import Part, SavedSummaries
+from geouq.summary import RunningTotal, Summary
+
+
+@dataclass(frozen=True, eq=False)
+class SavedSums(Mapping[str, Summary]):
+    """The summary of each variable in an evaluation unit, added up at each use from the saved summaries of its parts.
+
+    Parts are added in the order in which they were first added, so that the sums have the same bits.
+    """
+
+    summaries: SavedSummaries
+    parts: Sequence[Part]
+    names: tuple[str, ...]
+
+    def __getitem__(self, name: str) -> Summary:
+        if name not in self.names:
+            raise KeyError(name)
+        total = RunningTotal(self.summaries.levels)
+        for part in self.parts:
+            total.add(self.summaries.whole(part, (name,)).variables[name].whole)
+        return total.summary()
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.names)
+
+    def __len__(self) -> int:
+        return len(self.names)
+
+
+def may_stay(regions: int, variables: int) -> bool:
+    """Return whether the sums of so many regions and variables may stay in memory."""
+    return regions * variables <= SUMS
+
+
+def parts_of(unit: EvaluationUnit, zones: Mapping[str, Sequence[Part]], summaries: SavedSummaries) -> Sequence[Part]:
+    """Return the parts of which an evaluation unit is made, one a tile."""
+    return zones[unit.name] if unit.zone else [summaries.part(tile) for tile in unit.tiles]
+
+
+def without_sums(unit: EvaluationUnit, parts: Sequence[Part], summaries: SavedSummaries) -> EvaluationUnit:
+    """Return the evaluation unit, whose sums are read again when they are needed."""
+    return replace(unit, variables=SavedSums(summaries, parts, tuple(unit.variables)))
+
+
+def of_variable(unit: EvaluationUnit, name: str) -> EvaluationUnit:
+    """Return the evaluation unit with one variable, whose sums are not read for that."""
+    own = unit.variables
+    one = replace(own, names=(name,)) if isinstance(own, SavedSums) else {name: own[name]}
+    return replace(unit, variables=one)
