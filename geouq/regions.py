@@ -27,14 +27,12 @@ class EvaluationUnit:
     zone: bool = False
 
 
-def evaluation_units(
-    experiment: Experiment, variables: Iterable[str], wholes: Wholes, most: int = SUMS
-) -> Iterator[EvaluationUnit]:
+def evaluation_units(experiment: Experiment, variables: Iterable[str], wholes: Wholes) -> Iterator[EvaluationUnit]:
     """Yield each tile as it comes, then the whole, then each region that is a list of tiles.
 
     Tiles are added in the order in which they come, so that the same tiles give the same bits; one tile at a time is
     held. While all tiles are read for the whole, regions are summed with it. Of many regions and variables, the tiles
-    of the others are read again, for as many regions at a time as `most` sums allow.
+    of the others are read again, for as many regions at a time as `SUMS` allow.
 
     Parameters
     ----------
@@ -42,7 +40,7 @@ def evaluation_units(
         Returns the summaries of the tiles with these names, in an order of its own; of all tiles with None.
     """
     names = tuple(variables)
-    at_a_time = max(1, most // max(1, len(names)))
+    at_a_time = max(1, SUMS // max(1, len(names)))
     lists = {name: frozenset(own) for name, own in experiment.tile_lists.items()}
     first, *others = _groups(lists, at_a_time)
     whole, sums = _Sums("all", None, experiment.levels, names), _sums_of(first, experiment.levels, names)

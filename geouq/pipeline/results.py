@@ -13,7 +13,7 @@ from geouq.core.failures import Failure
 from geouq.core.wording import counted
 from geouq.numbers.gates import GateResult
 from geouq.runs.provenance import RunRecord
-from geouq.tables.rows import Table, as_frame
+from geouq.tables.rows import Row, Table, as_frame
 from geouq.verdict import Place, Verdict, are_empty
 
 if TYPE_CHECKING:
@@ -100,42 +100,48 @@ class Results:
         run` without `--strict` ends with code 0. `warnings` are about the input and put the numbers in question;
         `notes` are about the numbers. `verdicts` has one entry for each variable of the whole and of each region.
         """
-        return self.outcome_without_numbers | {"numbers": list(self.tables["metrics"].without_tiles())}
-
-    @property
-    def outcome_without_numbers(self) -> dict[str, Any]:
-        """Return the same without the `numbers`, which are many."""
-        record = self.record
-        return {
-            "format": FORMAT,
-            "success": self.success,
-            "gates_passed": self.gates_passed,
-            "gates": self.bounds,
-            "failures": [failure.row for failure in self.failures],
-            "warnings": list(self.input_warnings),
-            "notes": list(self.notes),
-            "name": record.name,
-            "config_sha256": record.config_sha256,
-            "versions": dict(record.versions),
-            "variables": [{"name": v.variable, "model": v.model, "units": v.units} for v in record.variables],
-            "tiles": len(record.tiles),
-            "verdicts": [
-                {"level": level, "name": name, "variable": variable, "model": model, **verdict.as_record()}
-                for (level, name, variable, model), verdict in self.verdicts.items()
-            ],
-        }
+        return _head_of(self) | {"numbers": list(_numbers_of(self))}
 
 
 def write_outcome(results: Results) -> Path:
     """Write results.json as strict JSON with null for a missing number, and one number a line; return its path."""
     path = results.folder / "results.json"
     with atomic_write(path) as partial, partial.open("w", encoding="utf-8", newline="\n") as file:
-        file.write(_as_json(results.outcome_without_numbers, indent=1).removesuffix("\n}"))
+        file.write(_as_json(_head_of(results), indent=1).removesuffix("\n}"))
         file.write(',\n "numbers": [')
-        for number, row in enumerate(results.tables["metrics"].without_tiles()):
+        for number, row in enumerate(_numbers_of(results)):
             file.write(f"{',' if number else ''}\n  {_as_json(row)}")
         file.write("\n ]\n}\n")
     return path
+
+
+def _head_of(results: Results) -> dict[str, Any]:
+    """Return the content of results.json without the `numbers`, which are many."""
+    record = results.record
+    return {
+        "format": FORMAT,
+        "success": results.success,
+        "gates_passed": results.gates_passed,
+        "gates": results.bounds,
+        "failures": [failure.row for failure in results.failures],
+        "warnings": list(results.input_warnings),
+        "notes": list(results.notes),
+        "name": record.name,
+        "config_sha256": record.config_sha256,
+        "versions": dict(record.versions),
+        "variables": [{"name": v.variable, "model": v.model, "units": v.units} for v in record.variables],
+        "tiles": len(record.tiles),
+        "verdicts": [
+            {"level": level, "name": name, "variable": variable, "model": model, **verdict.as_record()}
+            for (level, name, variable, model), verdict in results.verdicts.items()
+        ],
+    }
+
+
+def _numbers_of(results: Results) -> Iterator[Row]:
+    """Yield the numbers of the whole and of regions, one at a time."""
+    metrics = results.tables["metrics"]
+    return ({name: row.get(name) for name in metrics.columns} for row in metrics.without_tiles())
 
 
 def _as_json(value: object, indent: int | None = None) -> str:

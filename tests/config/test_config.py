@@ -17,8 +17,10 @@ from geouq.config import (
     Variable,
     json_schema,
     load_experiment,
+    model,
     preferred_first,
 )
+from geouq.config.regions import tile_lists
 
 CONFIGS = Path(__file__).parents[2] / "configs"
 
@@ -162,3 +164,13 @@ def test_people_see_equal_count_bins_first_whatever_the_order_of_the_schemes():
 
     assert preferred_first(schemes)[0] == preferred_first(reversed(schemes))[0] == EQUAL_COUNT_10
     assert preferred_first([EQUAL_WIDTH_10]) == (EQUAL_WIDTH_10,)
+
+
+def test_layers_of_zones_are_told_from_lists_in_one_pass_over_the_regions(tmp_path, monkeypatch):
+    lists = ", ".join(f"r{number}: [a1]" for number in range(50))
+    experiment = loaded(tmp_path, f"tiles: [a1, b1]\nregions: {{{lists}, rest: {{of: all, without: r1}}}}")
+    passes = []
+    monkeypatch.setattr(model, "tile_lists", lambda own: passes.append(own) or tile_lists(own))
+
+    assert experiment.zone_layers == ("rest",)
+    assert len(passes) == 1

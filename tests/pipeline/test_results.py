@@ -90,6 +90,14 @@ def test_results_tell_each_bound_of_a_gate_and_the_numbers_but_those_of_tiles(me
     assert len(found["numbers"]) == sum(row["level"] != "tile" for row in metrics.rows)
 
 
+def test_each_number_stands_in_a_line_of_its_own(metrics, tmp_path):
+    path = write_outcome(results_of(metrics, folder=tmp_path))
+
+    rows = [json.loads(line.rstrip(",")) for line in path.read_text().splitlines() if line.startswith('  {"level"')]
+    assert rows == json.loads(path.read_text())["numbers"]
+    assert [row["value"] for row in rows] == [row["value"] for row in metrics.without_tiles()]
+
+
 def test_results_hold_warnings_about_the_input_apart_from_notes_on_the_numbers(metrics):
     about_input, notes = ("height: different units",), ("read equal-count bins",)
     found = results_of(metrics, warnings=about_input + notes, input_warnings=about_input).outcome

@@ -71,6 +71,7 @@ def test_what_is_saved_is_read_back_bit_by_bit(tile, tmp_path):
     for name, part in tile.variables.items():
         assert same(wholes.variables[name].whole, part.whole)
         assert same(wholes.variables[name].excluded, part.excluded)
+        assert same(load_wholes(path, variables=[name]).variables, {name: wholes.variables[name]})
     assert [found.name for found in tmp_path.iterdir()] == ["tile.nc"]
 
 

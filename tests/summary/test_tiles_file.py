@@ -43,6 +43,7 @@ def assert_read_back(tiles, path):
         assert (place.grid, place.cell_size) == (tile.grid, tile.cell_size)
         for name, part in tile.variables.items():
             assert same(wholes.variables[name].whole, part.whole)
+            assert same(saved.wholes(tile.tile, [name]).variables, {name: wholes.variables[name]})
             assert same(saved.cells(tile.tile, name), part.cells)
 
 

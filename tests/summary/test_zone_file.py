@@ -49,6 +49,7 @@ def assert_read_back(zones, path):
         for variable, part in zone.variables.items():
             assert same(wholes.variables[variable].whole, part.whole)
             assert same(wholes.variables[variable].excluded, part.excluded)
+            assert same(load_zone(path, name, [variable]).variables, {variable: wholes.variables[variable]})
             ((numbers, cells),) = cells_of_zone(path, name, variable)
             assert same(cells, part.cells)
             assert same(numbers, np.arange(len(part.cells)))

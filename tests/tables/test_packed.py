@@ -13,7 +13,7 @@ import pytest
 from geouq.tables import packed as packing
 from geouq.tables.columns import COLUMNS
 from geouq.tables.packed import TOGETHER, PackedRows
-from geouq.tables.rows import Table, as_csv, as_frame, sorted_table, with_tiles
+from geouq.tables.rows import Table, as_csv, as_frame, sorted_table
 
 METRICS = COLUMNS["metrics"]
 TILES = [
@@ -44,12 +44,26 @@ def test_packed_rows_are_the_rows_with_none_for_what_they_lack(packed):
 
 
 def test_rows_of_tiles_are_left_out_without_unpacking_them(packed, monkeypatch):
-    table = with_tiles(sorted_table("metrics", [WHOLE]), packed)
+    table = Table(METRICS, packed.after([WHOLE]))
     plain = Table(table.columns, list(table.rows))
     monkeypatch.setattr(PackedRows, "__iter__", None)
 
     assert list(table.without_tiles()) == [WHOLE]
     assert list(plain.without_tiles()) == [WHOLE]
+
+
+def test_rows_of_many_regions_are_packed_after_those_that_come_first():
+    many = [row | {"level": "region", "name": f"r{n}"} for n in range(50) for row in TILES]
+    regions, tiles = PackedRows(METRICS, 8), PackedRows(METRICS)
+    for start in range(0, len(many), 3):
+        regions.extend(many[start : start + 3])
+    tiles.extend(TILES)
+    table, plain = Table(METRICS, tiles.after(regions)), Table(METRICS, [*many, *TILES])
+
+    assert (list(regions.first), len(regions._columns)) == (many[:6], len(many) - 6)
+    assert list(map(full, table.rows)) == list(map(full, plain.rows))
+    assert list(map(full, table.without_tiles())) == list(map(full, many))
+    assert as_csv(table) == as_csv(plain)
 
 
 def test_a_text_is_kept_once_whichever_process_it_comes_from(packed):
@@ -60,7 +74,7 @@ def test_a_text_is_kept_once_whichever_process_it_comes_from(packed):
 
 
 def test_a_table_of_the_whole_followed_by_packed_tiles_is_written_as_the_table_of_all_rows(packed):
-    table = with_tiles(sorted_table("metrics", [WHOLE]), packed)
+    table = Table(METRICS, packed.after([WHOLE]))
     plain = sorted_table("metrics", [*TILES, WHOLE])
 
     assert as_csv(table) == as_csv(plain)
