@@ -9,7 +9,7 @@ import dask.array as da
 import numpy as np
 import pytest
 import rasterio
-from benchmarks import packages
+from benchmarks import packages, samples
 from benchmarks.choices import Choice
 from benchmarks.large import large_block, wide_strips
 from benchmarks.lazily import in_dask
@@ -162,6 +162,24 @@ def test_a_section_prints_a_table_and_writes_it_between_the_marks(tmp_path, sect
     measured = [row[1] for row in rows[2:]]
     assert all(value == "not installed" or float(value) >= 0 for value in measured)
     assert (section == "pages" and measured[0] == "not installed") or float(measured[0]) > 0
+
+
+def test_commands_of_the_samples_are_measured_with_the_time_of_all_their_processes(monkeypatch, tmp_path):
+    busy = "import time; start = time.process_time()\nwhile time.process_time() < start + 0.3: pass"
+    both = f"import subprocess, sys; subprocess.run([sys.executable, '-c', {busy!r}]); exec({busy!r})"
+    monkeypatch.setattr(
+        samples, "_works", lambda: {"two": lambda: subprocess.run([sys.executable, "-c", both], check=True)}
+    )
+
+    table = samples.samples_section(Choice(tmp_path, None, 0, 0, 2, 1))
+
+    ((what, median, spread, used, others),) = table.rows
+    assert what == "two"
+    assert float(used) >= 0.6
+    assert float(median) > 0.5
+    low, high = map(float, spread.split(" - "))
+    assert low <= float(median) <= high
+    assert float(others) >= 0
 
 
 def test_the_whole_way_is_measured_in_processes_of_their_own(tmp_path):
