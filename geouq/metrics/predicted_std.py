@@ -1,6 +1,6 @@
 """How the predicted std is distributed: what figures and pages draw."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -37,24 +37,45 @@ class StdDistribution:
         return bool(np.isfinite(self.quantiles).all() and np.isfinite(self.share).all() and self.edges[-1] < LARGEST)
 
 
-def std_distributions(summaries: Mapping[str, Summary]) -> dict[str, StdDistribution]:
-    """Return the distribution of each summary with pixels, by its name, all over the same edges.
+@dataclass(frozen=True)
+class StdRange:
+    """The quantiles and the RMSE of `StdDistribution`, from which the edges of several distributions follow."""
 
-    Edges lie at equal ratios if the quantiles and RMSE span more than a factor of ten.
+    quantiles: Floats
+    rmse: float
+
+    @classmethod
+    def of(cls, summary: Summary) -> "StdRange":
+        """Return the range of the predicted std of a summary with pixels."""
+        return cls(np.sqrt(summary.variance.quantiles(QUANTILES)), float(rmse(summary)))
+
+    @property
+    def ends(self) -> tuple[float, float]:
+        """Return the lowest and the highest of these numbers."""
+        return float(np.fmin(self.quantiles[0], self.rmse)), float(np.fmax(self.quantiles[-1], self.rmse))
+
+
+def std_edges(ranges: Collection[StdRange]) -> tuple[Floats, bool]:
+    """Return the edges that distributions of these ranges share, and whether they lie at equal ratios.
+
+    They do if the quantiles and RMSE span more than a factor of ten.
     """
-    used = {name: summary for name, summary in summaries.items() if summary.n}
-    quantiles = {name: np.sqrt(summary.variance.quantiles(QUANTILES)) for name, summary in used.items()}
-    errors = {name: float(rmse(summary)) for name, summary in used.items()}
-    ends = np.array(
-        [(np.fmin(own[0], errors[name]), np.fmax(own[-1], errors[name])) for name, own in quantiles.items()]
-    )
-    logarithmic = bool(used and ends.min() > 0 and ends.max() > 10 * ends.min())
-    edges = _edges(ends, logarithmic=logarithmic) if used else ends
+    ends = np.array([one.ends for one in ranges])
+    logarithmic = bool(len(ends) and ends.min() > 0 and ends.max() > 10 * ends.min())
+    return (_edges(ends, logarithmic=logarithmic) if len(ends) else ends), logarithmic
+
+
+def std_distribution(summary: Summary, found: StdRange, edges: Floats, *, logarithmic: bool) -> StdDistribution:
+    """Return the distribution of a summary with pixels over edges."""
+    return StdDistribution(found.quantiles, found.rmse, edges, summary.variance.binned(edges**2).share, logarithmic)
+
+
+def std_distributions(summaries: Mapping[str, Summary]) -> dict[str, StdDistribution]:
+    """Return the distribution of each summary with pixels, by its name, all over the same edges."""
+    ranges = {name: StdRange.of(summary) for name, summary in summaries.items() if summary.n}
+    edges, logarithmic = std_edges(ranges.values())
     return {
-        name: StdDistribution(
-            quantiles[name], errors[name], edges, summary.variance.binned(edges**2).share, logarithmic
-        )
-        for name, summary in used.items()
+        name: std_distribution(summaries[name], own, edges, logarithmic=logarithmic) for name, own in ranges.items()
     }
 
 

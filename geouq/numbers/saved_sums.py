@@ -20,12 +20,18 @@ class SavedSums(Mapping[str, Summary]):
     names: tuple[str, ...]
 
     def __getitem__(self, name: str) -> Summary:
-        if name not in self.names:
-            raise KeyError(name)
-        total = RunningTotal(self.summaries.levels)
+        return self._summed((name,))[name]
+
+    def all(self) -> dict[str, Summary]:
+        """Return the summaries of all variables; each part is opened once."""
+        return self._summed(self.names)
+
+    def _summed(self, names: tuple[str, ...]) -> dict[str, Summary]:
+        totals = {name: RunningTotal(self.summaries.levels) for name in names if name in self.names}
         for part in self.parts:
-            total.add(self.summaries.whole(part, (name,)).variables[name].whole)
-        return total.summary()
+            for name, own in self.summaries.whole(part, totals.keys()).variables.items():
+                totals[name].add(own.whole)
+        return {name: total.summary() for name, total in totals.items()}
 
     def __iter__(self) -> Iterator[str]:
         return iter(self.names)
@@ -47,6 +53,16 @@ def parts_of(unit: EvaluationUnit, zones: Mapping[str, Sequence[Part]], summarie
 def without_sums(unit: EvaluationUnit, parts: Sequence[Part], summaries: SavedSummaries) -> EvaluationUnit:
     """Return the evaluation unit, whose sums are read again when they are needed."""
     return replace(unit, variables=SavedSums(summaries, parts, tuple(unit.variables)))
+
+
+def are_read_again(units: Sequence[EvaluationUnit]) -> bool:
+    """Return whether the sums of some evaluation units are not in memory; such units are small."""
+    return any(isinstance(unit.variables, SavedSums) for unit in units)
+
+
+def sums_of(unit: EvaluationUnit) -> Mapping[str, Summary]:
+    """Return the summaries of all variables of an evaluation unit; those that are not in memory are read once."""
+    return unit.variables.all() if isinstance(unit.variables, SavedSums) else unit.variables
 
 
 def of_variable(unit: EvaluationUnit, name: str) -> EvaluationUnit:

@@ -6,14 +6,16 @@ from geouq.config import Variable
 from geouq.core.failures import isolated
 from geouq.inference import Bands, Inference
 from geouq.metrics import MetricOptions, group_edges, group_places, unit_of_groups
-from geouq.metrics.predicted_std import StdDistribution, std_distributions
+from geouq.metrics.predicted_std import StdDistribution, StdRange, std_distribution, std_edges
 from geouq.numbers.run_metrics import preferred_scheme
+from geouq.numbers.saved_sums import sums_of
 from geouq.pages import Curves, Groups, curves_of
 from geouq.pipeline.stages import Evaluated
 from geouq.summary import ClassCoverage, Summary
 from geouq.tables.rows import Row, Table
 from geouq.verdict import Place
 
+Ranges = Mapping[str, Mapping[Place, StdRange]]
 NO_GROUPS: Mapping[str, Groups] = {}
 
 
@@ -29,10 +31,8 @@ def curves_of_pages(evaluated: Evaluated) -> dict[Place, Curves]:
         return inference.bands if inference else None
 
     with isolated("pages", "curves of the diagrams"):
-        groups: dict[Place, Mapping[str, Groups]] = {}
-        spread: dict[Place, StdDistribution] = {}
-        for variable in evaluated.swept.record.variables:
-            _add_from_sums(evaluated, variable, groups, spread)
+        groups, ranges = _groups_and_ranges(evaluated)
+        spread = _spread(evaluated, ranges)
         bins, curves = (_rows_of(shown, numbers.tables[name]) for name in ("bins", "curves"))
         return curves_of(
             bins, curves, scheme, bands_of, groups_of=lambda place: groups.get(place, NO_GROUPS), std_of=spread.get
@@ -45,24 +45,42 @@ def _rows_of(shown: Collection[str], table: Table) -> Iterator[Row]:
     return (row for row in table.without_tiles() if row["name"] in shown)
 
 
-def _add_from_sums(
-    evaluated: Evaluated,
-    variable: Variable,
-    groups: dict[Place, Mapping[str, Groups]],
-    spread: dict[Place, StdDistribution],
-) -> None:
-    """Add the groups of a variable, and its predicted std on one scale, in each evaluation unit that is shown."""
-    numbers, options = evaluated.numbers, evaluated.metric_options[variable.name]
-    if not options.form.has_variance:
-        return
-    sums = {unit.name: unit.variables[variable.name] for unit in numbers.shown}  # of many regions, read again
-    places: dict[str, Place] = {
-        unit.name: (unit.level, unit.name, variable.variable, variable.model) for unit in numbers.shown
-    }
-    for name, summary in sums.items():
-        inference = numbers.inferred.get(name, {}).get(variable.name)
-        groups[places[name]] = groups_of_unit(summary, options, inference, variable.units)
-    spread |= {places[name]: own for name, own in std_distributions(sums).items() if own.is_finite}
+def _summaries_shown(evaluated: Evaluated) -> Iterator[tuple[Place, Variable, Summary]]:
+    """Yield the summaries of forecasts with a variance in each evaluation unit that is shown, one unit after another.
+
+    Those of many regions are read again for this.
+    """
+    options = evaluated.metric_options
+    variables = [one for one in evaluated.swept.record.variables if options[one.name].form.has_variance]
+    for unit in evaluated.numbers.shown if variables else ():
+        sums = sums_of(unit)
+        for one in variables:
+            yield (unit.level, unit.name, one.variable, one.model), one, sums[one.name]
+
+
+def _groups_and_ranges(evaluated: Evaluated) -> tuple[dict[Place, Mapping[str, Groups]], Ranges]:
+    """Return the groups of the pixels, and the range of the predicted std by the name of the variable."""
+    groups: dict[Place, Mapping[str, Groups]] = {}
+    ranges: dict[str, dict[Place, StdRange]] = {}
+    for place, variable, summary in _summaries_shown(evaluated):
+        inference = evaluated.numbers.inferred.get(place[1], {}).get(variable.name)
+        groups[place] = groups_of_unit(summary, evaluated.metric_options[variable.name], inference, variable.units)
+        if summary.n:
+            ranges.setdefault(variable.name, {})[place] = StdRange.of(summary)
+    return groups, ranges
+
+
+def _spread(evaluated: Evaluated, ranges: Ranges) -> dict[Place, StdDistribution]:
+    """Return the predicted std, of each variable on one scale."""
+    edges = {name: std_edges(own.values()) for name, own in ranges.items()}
+    found: dict[Place, StdDistribution] = {}
+    for place, variable, summary in _summaries_shown(evaluated):
+        if summary.n:
+            shared, logarithmic = edges[variable.name]
+            own = std_distribution(summary, ranges[variable.name][place], shared, logarithmic=logarithmic)
+            if own.is_finite:
+                found[place] = own
+    return found
 
 
 def groups_of_unit(

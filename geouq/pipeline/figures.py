@@ -11,7 +11,7 @@ from geouq.core.processes import Helpers, Work, results
 from geouq.inference import Inference
 from geouq.metrics import MetricOptions
 from geouq.numbers.run_metrics import preferred_scheme
-from geouq.numbers.saved_sums import of_variable
+from geouq.numbers.saved_sums import are_read_again, of_variable
 from geouq.pipeline.stages import Evaluated
 from geouq.regions import EvaluationUnit
 from geouq.runs.default_figures import Wanted, by_default
@@ -23,6 +23,7 @@ from geouq.verdict import Place, Verdict
 RowsOf = Mapping[tuple[str, str], Mapping[str, Sequence[Row]]]
 FigurePaths = Mapping[tuple[str, str, str], str]  # by region, variable and title
 MOST_SENT = 40  # regions whose summaries are sent with a figure
+OF_SUMS = frozenset({"reliability", "calibration", "pit", "std"})  # figures that show no rows of tables
 
 
 @dataclass(frozen=True)
@@ -60,9 +61,10 @@ def begin_figures(evaluated: Evaluated, shared: Helpers) -> Drawing:
     numbers, output = evaluated.numbers, evaluated.swept.experiment.output
     variables = evaluated.swept.record.variables
     wanted, left = by_default(numbers.shown, variables, output.figures, output.region_figures)
-    zones, rows = evaluated.summaries.zones(), _rows_by_variable(numbers.tables)
+    zones = evaluated.summaries.zones()
+    rows = {} if OF_SUMS.issuperset(one.figure for one in wanted) else _rows_by_variable(numbers.tables)
     # a figure of the whole takes the summaries of all regions along: of many, that is longer than to draw it here
-    shared = shared if len(numbers.shown) <= MOST_SENT else Helpers()
+    shared = shared if are_read_again(numbers.shown) or len(numbers.shown) <= MOST_SENT else Helpers()
     return Drawing(wanted, shared.begin(draw, [_to_draw(evaluated, one, zones, rows) for one in wanted]), left)
 
 
