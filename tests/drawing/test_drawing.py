@@ -8,12 +8,14 @@ import pytest
 from pictures import assert_readable
 from PIL import Image
 
-from geouq.drawing import FIGURES
-from geouq.drawing.saved import saved_rows
+from geouq.drawing import FIGURES, Case
+from geouq.drawing.saved import Selection, draw_saved, saved_rows
 from geouq.figures import save_figure
+from geouq.pipeline.figures import OF_SUMS
 from geouq.regions import EvaluationUnit
 from geouq.runs import default_figures
 from geouq.runs.default_figures import by_default
+from geouq.runs.progress import Silent
 from geouq.tables.columns import COLUMN, COLUMNS
 from geouq.tables.rows import Table, write_csv
 
@@ -168,3 +170,14 @@ def test_figures_of_a_run_of_another_version_say_that_its_tables_must_be_written
     assert f"run `geouq report {folder}` first" in done.output
     assert geouq("report", folder, "--quiet").exit_code == 0
     assert geouq("figures", folder, "--only", "pit", "--quiet").exit_code == 0
+
+
+@pytest.mark.parametrize("name", sorted(OF_SUMS))
+def test_figures_of_sums_are_drawn_without_rows_of_tables(finished, monkeypatch, name):
+    wanted = Selection(only=[name], regions=["all"], variables=["height"])
+    with_rows = draw_saved(finished, wanted, Silent())[0].read_bytes()
+    monkeypatch.setattr(Case, "rows", None)
+
+    (path,) = draw_saved(finished, wanted, Silent())
+
+    assert path.read_bytes() == with_rows
