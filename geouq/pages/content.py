@@ -70,9 +70,9 @@ class ReportContent:
     members: int = 0
 
     @cached_property
-    def metric_names(self) -> frozenset[str]:
-        """Return the names of the metrics in the tables; binned metrics have the names of the bins shown."""
-        return frozenset(row["metric"] for row in self.metrics if row["bins"] in ("", self.bins))
+    def metric_names(self) -> tuple[str, ...]:
+        """Return the names of the metrics in the tables, in their order; binned metrics have those of the bins shown."""
+        return tuple(dict.fromkeys(row["metric"] for row in self.metrics if row["bins"] in ("", self.bins)))
 
     @cached_property
     def metrics_without_tiles(self) -> Sequence[Row]:

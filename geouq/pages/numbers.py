@@ -45,15 +45,15 @@ def shown_numbers(content: ReportContent) -> Numbers:
 
 def shown_metrics(content: ReportContent) -> Headings:
     """Return names and headings of the metrics shown: those in the tables, and those of a variance if there is one."""
-    shown = set(content.metric_names)
+    shown = dict.fromkeys(content.metric_names)
     of_variance = [metric for metric in shown_in("page") if metric.forms == OF_VARIANCE]
     if any(metric.choice == "none" and metric.name in shown for metric in of_variance):
-        shown |= set(map(usual_name, of_variance))
+        shown |= dict.fromkeys(map(usual_name, of_variance))
     return tuple((name, heading) for name, heading in headings(shown).items() if name in shown)
 
 
 def headings(names: Iterable[str]) -> dict[str, str]:
-    """Return the heading of each number shown, by its name in tables. names : those in the tables."""
+    """Return the heading of each number shown, by its name in tables, in their order. names : those in the tables."""
     found = {usual_name(metric): usual_heading(metric) for metric in shown_in("page") if metric.choice != "class"}
     of_classes = (
         name for name in names if (one := named(name)) and one[0].choice == "class" and "page" in one[0].shown
@@ -170,7 +170,8 @@ def worst_tiles(
 
 
 def _of_bins(content: ReportContent) -> str:
-    found = map(named, content.metric_names & headings(content.metric_names).keys())
+    shown = headings(content.metric_names)
+    found = (named(name) for name in content.metric_names if name in shown)
     binned = {one[0].symbol: one[0].rank for one in found if one and one[0].choice == "bins"}
     if not binned:
         return ""
@@ -297,7 +298,7 @@ SHIFT_KINDS = ("text", "name", "number", "number", "number", "text")
 def shift_sheet(content: ReportContent) -> Sheet:
     """Return the numbers shown, in distribution and out of distribution."""
     groups: dict[str, list[list[Cell]]] = {}
-    shown = headings({row["metric"] for row in content.shift})
+    shown = headings(dict.fromkeys(row["metric"] for row in content.shift))
     for row in content.shift:
         if row["metric"] in shown and row["bins"] in ("", content.bins):
             groups.setdefault(_named(row), []).append(_shift_row(row))
@@ -313,7 +314,7 @@ def shift_sheet(content: ReportContent) -> Sheet:
 def models_sheet(content: ReportContent) -> Sheet:
     """Return the differences between the numbers of each model and those of the first one."""
     found: dict[tuple[str, ...], dict[str, Row]] = {}
-    compared = headings({row["metric"] for row in content.comparison})
+    compared = headings(dict.fromkeys(row["metric"] for row in content.comparison))
     for row in content.comparison:
         if row["metric"] in compared and row["bins"] in ("", content.bins):
             found.setdefault((*place_of_row(row), row["against"]), {})[row["metric"]] = row

@@ -1,5 +1,6 @@
 """Sums of cells of predictions without a variance, for the map of the pages."""
 
+import re
 from functools import partial
 
 import numpy as np
@@ -125,3 +126,12 @@ def test_two_bins_of_many_classes_are_joined_and_the_first_eight_classes_are_kep
     assert shares_of(form) == {"classes": [f"class {k}" for k in range(8)], "of": 10, "bins": 5}
     assert len(columns) == 8 * 5 * 3
     np.testing.assert_allclose(columns["class_hit_7_4"], by_class[:, 7, 8, HIT] + by_class[:, 7, 9, HIT])
+
+
+def test_numbers_of_classes_stand_in_the_order_of_the_classes(folder):
+    run(experiment_of(folder, CLASSES, "variables: [forest]\n" + QUIET), options(folder / "out"))
+
+    page = (folder / "out" / "report" / "index.html").read_text("utf-8")
+
+    columns = re.findall(r"<button[^>]*>predicted minus observed share of (\w+)</button>", page)
+    assert columns == ["open", "sparse", "dense"]
