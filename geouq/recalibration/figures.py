@@ -1,6 +1,6 @@
 """Figures of a recalibration: the forecast before and after, out of fold, and the fitted correction itself."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -31,8 +31,8 @@ POINTS = 200
 
 
 def draw_before_after(
-    before: Sequence[EvaluationUnit],
-    after: Sequence[EvaluationUnit],
+    before: Iterable[EvaluationUnit],
+    after: Iterable[EvaluationUnit],
     seen: Mapping[str, Sequence[ScoreKey]],
     scheme: BinScheme,
     *,

@@ -5,6 +5,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import chain
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -374,10 +375,10 @@ def _draw(
     experiment, variables = job.opened.experiment, job.opened.record.variables
     before = regions_of(experiment, recalibrators, job.opened.summaries)
     after = regions_of(experiment, [one.label for own in chosen.values() for one in own], judged)
-    scheme, folder = preferred_scheme(experiment), job.out / "figures"
-    files = draw_before_after(before, after, chosen, scheme, variables=variables, folder=folder)
+    scheme, folder, of_all = preferred_scheme(experiment), job.out / "figures", next(before)
+    files = draw_before_after(chain([of_all], before), after, chosen, scheme, variables=variables, folder=folder)
     for variable in (variable for variable in variables if variable.name in chosen):
-        whole = before[0].variables[variable.name]
+        whole = of_all.variables[variable.name]
         files += draw_correction(recalibrators[variable.name], whole, variable, folder)
         place = folder / "all" / variable.file_name
         files += draw_cells(job.opened.summaries, judged, chosen[variable.name], scheme, path=place, whole=whole)

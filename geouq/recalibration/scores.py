@@ -194,8 +194,8 @@ def _with_scores(
     return found
 
 
-def regions_of(experiment: Experiment, names: Iterable[str], summaries: SavedSummaries) -> list[EvaluationUnit]:
-    """Return the whole, and each region that is a list of tiles."""
+def regions_of(experiment: Experiment, names: Iterable[str], summaries: SavedSummaries) -> Iterator[EvaluationUnit]:
+    """Yield the whole, then each region that is a list of tiles."""
     wanted = tuple(names)
 
     def wholes(tiles: Collection[str] | None) -> Iterator[TileWholes]:
@@ -203,7 +203,7 @@ def regions_of(experiment: Experiment, names: Iterable[str], summaries: SavedSum
         for tile in summaries.wholes(tiles):
             yield replace(tile, variables={name: tile.variables[name] for name in wanted})
 
-    return [unit for unit in evaluation_units(experiment, wanted, wholes) if unit.level != "tile"]
+    return (unit for unit in evaluation_units(experiment, wanted, wholes) if unit.level != "tile")
 
 
 def _is_shown(row: Row, by_label: Mapping[str, ScoreKey], levels: Sequence[float]) -> bool:
