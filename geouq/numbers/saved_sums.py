@@ -28,9 +28,11 @@ class SavedSums(Mapping[str, Summary]):
 
     def _summed(self, names: tuple[str, ...]) -> dict[str, Summary]:
         totals = {name: RunningTotal(self.summaries.levels) for name in names if name in self.names}
+        some = totals if len(totals) == 1 else None  # several are read faster with all
         for part in self.parts:
-            for name, own in self.summaries.whole(part, totals.keys()).variables.items():
-                totals[name].add(own.whole)
+            found = self.summaries.whole(part, some).variables
+            for name, total in totals.items():
+                total.add(found[name].whole)
         return {name: total.summary() for name, total in totals.items()}
 
     def __iter__(self) -> Iterator[str]:

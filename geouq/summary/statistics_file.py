@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from geouq.core.errors import SummaryError
-from geouq.summary.netcdf import NetCDFWriter, checksum_of, intact_file, read_variable, sealed_file
+from geouq.summary.netcdf import NetCDFWriter, Stored, checksum_of, intact_file, read_variable, sealed_file
 from geouq.summary.statistic import Statistic, as_words, dimensions_of, of_words
 from geouq.summary.variance_profile import FIELDS, KEPT
 
@@ -219,7 +219,7 @@ def saved_statistics(file: h5py.Group, levels: tuple[float, ...], prefix: str = 
 
 def statistics_of(file: h5py.Group, number: int, levels: tuple[float, ...], prefix: str) -> dict[str, Statistic]:
     """Return the statistics of a variable, without reading those of the others."""
-    return SavedArrays(words_of(file, prefix), set(file), lambda name: file[name], levels, prefix).statistics(number)
+    return SavedArrays(words_of(file, prefix), set(file), partial(Stored, file), levels, prefix).statistics(number)
 
 
 @dataclass(frozen=True)

@@ -8,6 +8,7 @@ What belongs to single cells is most of the file; it can be written as it comes,
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import partial
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -22,7 +23,7 @@ from geouq.core.grid import Grid
 from geouq.core.interrupts import deferred_interrupts
 from geouq.core.validity import REASONS
 from geouq.summary.form import GAUSSIAN, Form, form_of_words
-from geouq.summary.netcdf import NetCDFWriter, intact_file, read_variable, sealed_file
+from geouq.summary.netcdf import NetCDFWriter, Stored, intact_file, read_variable, sealed_file
 from geouq.summary.statistic import Statistic
 from geouq.summary.statistics_file import (
     DAMAGED,
@@ -305,7 +306,7 @@ def statistics_of_cells(
 ) -> tuple[NDArray[np.int64], dict[str, Statistic]]:
     """Return the numbers of all cells of a variable and some of their statistics; errors as `cells_in_parts`."""
     with opened(path, group) as file:
-        saved = SavedArrays(words_of(file, CELL), set(file), lambda name: file[name], _levels(file), CELL)
+        saved = SavedArrays(words_of(file, CELL), set(file), partial(Stored, file), _levels(file), CELL)
         found = saved.some(names, _names(file).index(variable))
         shape = _place(file).cell_grid.shape
     return np.arange(shape[0] * shape[1]), found

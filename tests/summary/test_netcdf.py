@@ -7,7 +7,7 @@ import xarray as xr
 from hypothesis import given
 from hypothesis import strategies as st
 
-from geouq.summary.netcdf import NetCDFWriter, Widened, in_steps
+from geouq.summary.netcdf import NetCDFWriter, Stored, Widened, in_steps
 
 ANY = st.lists(st.floats() | st.sampled_from([0.0, -0.0, 5e-324, 2.0**-1074 * 3, 1.7e308, 1.0, -(2.0**31)]))
 
@@ -52,3 +52,20 @@ def test_steps_are_read_back_here_and_by_xarray(tmp_path):
         assert Widened.of(file, "error")[:].tobytes() == values.tobytes()
     with xr.open_dataset(tmp_path / "steps.nc") as dataset:
         assert dataset["error"].values.tobytes() == values.tobytes()
+
+
+@pytest.mark.parametrize("kind", ["f4", "f8", "u2", "i8"])
+@pytest.mark.parametrize("shape", [(5,), (5, 3), (5, 4, 2), (5, 0), (1, 6)])
+@pytest.mark.parametrize("options", [{}, {"chunks": True, "compression": "gzip"}])
+def test_places_of_a_stored_variable_are_those_that_h5py_gives(tmp_path, kind, shape, options):
+    values = np.random.default_rng(1).integers(0, 1000, shape).astype(kind)
+    with h5py.File(tmp_path / "x.h5", "w") as file:
+        file.create_dataset("x", data=values, **(options if values.size else {}))
+        stored, variable = Stored(file, "x"), file["x"]
+
+        for place in ((), 0, shape[0] - 1, slice(0, 0), slice(1, shape[0]), slice(None), slice(0, 99)):
+            one, other = stored[place], variable[place]
+            assert (type(one), one.dtype, one.shape) == (type(other), other.dtype, other.shape)
+            assert one.tobytes() == other.tobytes()
+        with pytest.raises(KeyError):
+            Stored(file, "y")[0]
