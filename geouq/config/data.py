@@ -8,6 +8,7 @@ from typing import Annotated, Any, Literal, Self, TypeVar
 from pydantic import (
     AfterValidator,
     BeforeValidator,
+    ConfigDict,
     Field,
     TypeAdapter,
     ValidationError,
@@ -127,8 +128,9 @@ class PredictionFiles(Layers):
 
 
 Models = tuple[str, ...] | dict[str, PredictionFiles]
-_NAMES = TypeAdapter(tuple[Annotated[Text, AfterValidator(model_name)], ...])
-_OWN_FILES = TypeAdapter(dict[Annotated[Text, AfterValidator(model_name)], PredictionFiles])
+AT_FIRST_USE = ConfigDict(defer_build=True)  # most configurations list no models
+_NAMES = TypeAdapter(tuple[Annotated[Text, AfterValidator(model_name)], ...], config=AT_FIRST_USE)
+_OWN_FILES = TypeAdapter(dict[Annotated[Text, AfterValidator(model_name)], PredictionFiles], config=AT_FIRST_USE)
 
 
 def models_of(written: object) -> object:

@@ -3,7 +3,7 @@
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Annotated, Literal
 
-from pydantic import AfterValidator, Field, TypeAdapter, ValidationInfo, WithJsonSchema, field_validator
+from pydantic import AfterValidator, ConfigDict, Field, TypeAdapter, ValidationInfo, WithJsonSchema, field_validator
 
 from geouq.config.layer_bands import LayerBands, problems_of_bands
 from geouq.config.sections import Names, Text
@@ -136,8 +136,9 @@ def distributions_of(variables: Iterable[Variable]) -> list[str]:
     return list(dict.fromkeys(f"{own.variable}: {own.how_distributed}" for own in variables if own.how_distributed))
 
 
-_SETTINGS = TypeAdapter(dict[Text, VariableSettings | None])
-_NAMES = TypeAdapter(Names)
+AT_FIRST_USE = ConfigDict(defer_build=True)  # most configurations use one of the two
+_SETTINGS = TypeAdapter(dict[Text, VariableSettings | None], config=AT_FIRST_USE)
+_NAMES = TypeAdapter(Names, config=AT_FIRST_USE)
 
 
 def settled_variables(written: object) -> object:

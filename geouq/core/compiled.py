@@ -19,11 +19,13 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
 from functools import cache, update_wrapper, wraps
 from pathlib import Path
-from typing import Any, TypeVar, cast
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import numpy as np
-from filelock import FileLock
 from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    from filelock import FileLock
 
 F = TypeVar("F", bound=Callable[..., object])
 
@@ -261,7 +263,9 @@ def _alone(name: str) -> Iterator[None]:
 
 
 @cache
-def _lock(name: str) -> FileLock:
+def _lock(name: str) -> "FileLock":
+    from filelock import FileLock  # noqa: PLC0415  a command that compiles nothing does not need it
+
     return FileLock(Path(_cache_folder()) / f"{name}.lock")
 
 

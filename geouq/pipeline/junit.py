@@ -5,7 +5,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
-from xml.etree import ElementTree as ET
 
 from geouq.core.atomic import write_text
 from geouq.core.redaction import without_secrets
@@ -64,6 +63,8 @@ def cases_of_check(found: "Checked", *, strict: bool) -> Iterator[Case]:
 
 def write_junit(suites: Sequence[tuple[str, Sequence[Case]]], path: Path) -> None:
     """Write suites of tests, each with its name."""
+    from xml.etree import ElementTree as ET  # noqa: PLC0415  most commands write no such file
+
     every = [case for _, cases in suites for case in cases]
     root = ET.Element("testsuites", {"name": "geouq"} | _counts(every))
     for name, cases in suites:
