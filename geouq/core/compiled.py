@@ -264,7 +264,7 @@ def _alone(name: str) -> Iterator[None]:
 
 @cache
 def _lock(name: str) -> "FileLock":
-    from filelock import FileLock  # noqa: PLC0415  a command that compiles nothing does not need it
+    from filelock import FileLock  # here, as a command that compiles nothing does not need it
 
     return FileLock(Path(_cache_folder()) / f"{name}.lock")
 

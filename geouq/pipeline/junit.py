@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from geouq.pipeline.check import Checked
     from geouq.pipeline.results import Results
 
-NOT_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+NOT_XML = "[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]"  # compiled at its use, as that is slow
 
 
 @dataclass(frozen=True)
@@ -85,4 +85,4 @@ def _counts(cases: Sequence[Case]) -> dict[str, str]:
 
 def _as_text(text: str) -> str:
     """Return a text without credentials and without the characters that XML does not allow."""
-    return NOT_XML.sub("?", without_secrets(text))
+    return re.sub(NOT_XML, "?", without_secrets(text))

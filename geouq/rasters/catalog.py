@@ -54,6 +54,7 @@ from geouq.summary.form import GAUSSIAN, Form
 if TYPE_CHECKING:
     from geouq.rasters.polygon_tiles import Outline
 READERS = 8  # threads
+RASTERS_OF_READER = 32  # GDAL and PROJ take as long to begin in a thread as to read so many headers
 ORIGIN = ("mean", "truth")  # layers whose unit is that of a variable for which none is written
 REMOTE_READERS = 64  # that wait for servers most of the time
 
@@ -240,8 +241,8 @@ def find_tiles(experiment: Experiment, workers: int | None = None) -> Catalog:
     failures = [Failure(name, "catalog", "MissingLayer", "; ".join(own)) for name, own in missing.items()]
     complete = [name for name in names if name not in missing]
     variables = _SharedVariables(experiment)
-    readers = workers or readers_for(remote=sources.remote)
     rasters = len(complete) * len(sources.patterns)
+    readers = workers or readers_for(rasters, remote=sources.remote)
     with folders_listed_once(rasters), ThreadPoolExecutor(readers, initializer=keep_gdal_options) as pool:
         opened = list(pool.map(lambda name: _open_tile(name, sources, variables), complete))
     tiles = [tile for tile in opened if isinstance(tile, Tile)]
@@ -311,9 +312,13 @@ def _with_time(name: str, tile: Tile) -> str:
     return "_".join([name, *(step.label.name for step in tile.labels)])
 
 
-def readers_for(*, remote: bool) -> int:
-    """Return how many threads read headers: more where files are on servers."""
-    return REMOTE_READERS if remote else READERS
+def readers_for(rasters: int, *, remote: bool) -> int:
+    """Return how many threads read headers: more where files are on servers, fewer where there are few files.
+
+    >>> readers_for(27, remote=False), readers_for(27, remote=True)
+    (1, 64)
+    """
+    return REMOTE_READERS if remote else min(READERS, -(-rasters // RASTERS_OF_READER) or 1)
 
 
 class _SharedVariables:

@@ -1,5 +1,6 @@
 """Which files make which tile."""
 
+from concurrent.futures import ThreadPoolExecutor
 from threading import Barrier
 
 import numpy as np
@@ -400,3 +401,19 @@ def test_patterns_and_tiles_are_told_at_once(tile_folder):
 
     assert "data.truth: no file matches" in str(caught.value)
     assert "regions.west.1: no layer has a file for tile 'c9'" in str(caught.value)
+
+
+@pytest.mark.parametrize(("tiles", "threads"), [(2, 1), (11, 2), (200, 8)])
+def test_few_local_files_are_read_by_few_threads(tile_folder, monkeypatch, tiles, threads):
+    asked = []
+
+    class Counted(ThreadPoolExecutor):
+        def __init__(self, count, **options):
+            asked.append(count)
+            super().__init__(count, **options)
+
+    monkeypatch.setattr(catalog_of_rasters, "ThreadPoolExecutor", Counted)
+    config = tile_folder([f"t{i}" for i in range(tiles)])
+
+    assert len(tiles_of(config).tiles) == tiles
+    assert asked == [threads]
