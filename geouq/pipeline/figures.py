@@ -23,7 +23,7 @@ from geouq.verdict import Place, Verdict
 RowsOf = Mapping[tuple[str, str], Mapping[str, Sequence[Row]]]
 FigurePaths = Mapping[tuple[str, str, str], str]  # by region, variable and title
 MOST_SENT = 40  # regions whose summaries are sent with a figure
-OF_SUMS = frozenset({"reliability", "calibration", "pit", "std"})  # figures that show no rows of tables
+OF_SUMS = frozenset({"reliability", "calibration"})  # figures that show no rows of tables; a run draws them by default
 
 
 @dataclass(frozen=True)
