@@ -149,6 +149,7 @@ def impossible(summary: Summary) -> Floats:
     bounds=SHARE,
     scale=Span(0.0, 1.0),
     heading="accuracy",
+    percent="%",
     rank=44,
     shown=(*IN_DIFFERENCES, "cell sums"),
 )
@@ -167,6 +168,7 @@ def accuracy(summary: Summary) -> Floats:
     bounds=SHARE,
     scale=Span(0.0, 1.0),
     heading="confidence",
+    percent="%",
     rank=45,
     shown=("cell sums",),
 )
@@ -187,6 +189,7 @@ def confidence(summary: Summary) -> Floats:
     part="spread",
     scale=Around(0.2),
     heading="confidence less accuracy",
+    percent="percentage points",
     rank=43,
     shown=("page", "table", "cell sums"),
 )
@@ -208,6 +211,7 @@ def overconfidence(summary: Summary) -> Floats:
     part="bias",
     scale=Around(0.2),
     heading="predicted minus observed share",
+    percent="percentage points",
     rank=48,
     shown=("page", "table", "cell sums"),
 )

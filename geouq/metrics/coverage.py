@@ -25,6 +25,7 @@ Floats = NDArray[np.float64]
     is_tested=True,
     part="coverage",
     heading="coverage",
+    percent="%",
     rank=10,
     shown=(*IN_DIFFERENCES, "recalibration", "corrections", "cell sums"),
 )

@@ -267,6 +267,7 @@ def aleatoric_share(summary: Summary) -> Floats:
     bounds=SHARE,
     scale=Span(0.0, 1.0),
     heading="epistemic share",
+    percent="%",
     rank=23,
     shown=("page", "table", "summary"),
 )

@@ -157,6 +157,7 @@ def quantile_coverage(summary: Summary, level: float) -> Floats:
     is_tested=True,
     part="coverage",
     heading="coverage",
+    percent="%",
     rank=10,
     shown=(*IN_DIFFERENCES, "recalibration", "cell sums"),
 )
@@ -257,6 +258,7 @@ def pair_interval_score(summary: Summary, level: float) -> Floats:
     forms=("quantiles",),
     bounds=SHARE,
     heading="crossing",
+    percent="%",
     rank=33,
     shown=("page", "table", "summary", "regions", "cell sums"),
 )

@@ -51,6 +51,7 @@ Place = Literal[
 IN_COMPARISONS: tuple[Place, ...] = ("page", "table", "summary", "comparison")
 IN_DIFFERENCES: tuple[Place, ...] = (*IN_COMPARISONS, "regions", "differences")
 Part = Literal["", "bias", "spread", "shape", "coverage", "skill"]
+Percent = Literal["", "%", "percentage points"]
 
 OF_VARIANCE = ("variance",)  # every form of a forecast that has a variance
 ANY, NOT_NEGATIVE, SHARE = (-np.inf, np.inf), (0.0, np.inf), (0.0, 1.0)
@@ -190,6 +191,8 @@ class Metric:
         Colours of maps of cells; None for those that follow from its ideal.
     heading : str
         On pages.
+    percent : str
+        Unit in which pages show a share (%) or a difference of shares (percentage points), in place of 1.
     label : str
         In tables and figures for people, where its name would mislead.
     is_guarded : bool
@@ -220,6 +223,7 @@ class Metric:
     part: Part = ""
     scale: Scale | None = None
     heading: str = ""
+    percent: Percent = ""
     label: str = ""
     is_guarded: bool = False
     rank: int = 0

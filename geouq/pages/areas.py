@@ -24,6 +24,7 @@ from geouq.pages.diagrams import (
     upright,
 )
 from geouq.pages.numbers import CERTAIN, difference_cell, why_dashes
+from geouq.pages.percent import POINTS, as_percent
 from geouq.pages.sheet import DASH, Cell, Column, Sheet, limits_of
 
 Row = Mapping[str, Any]
@@ -41,9 +42,9 @@ COMPARED = {  # headings of the numbers of models
     RMSE: "RMSE",
     "aggregate_crps_calibrated": "CRPS, calibrated",
     "aggregate_zms_fitted": "mean z², fitted",
-    f"aggregate_coverage_fitted_{LEVEL}": f"coverage of {LEVEL} %, fitted",
+    f"aggregate_coverage_fitted_{LEVEL}": f"coverage of {LEVEL} %, fitted, in {POINTS}",
     "aggregate_zms_calibrated": "mean z², calibrated",
-    f"aggregate_coverage_calibrated_{LEVEL}": f"coverage of {LEVEL} %, calibrated",
+    f"aggregate_coverage_calibrated_{LEVEL}": f"coverage of {LEVEL} %, calibrated, in {POINTS}",
 }
 KILOMETRE = 1000.0
 
@@ -231,7 +232,7 @@ def models_of_areas_sheet(content: ReportContent) -> Sheet:
     groups: dict[str, list[list[Cell]]] = {}
     for (variable, of, size, models), rows in found.items():
         count = Cell(str(max(row["n_areas"] for row in rows.values())))
-        cells = [difference_cell(rows.get(name)) for name in shown]
+        cells = [difference_cell(_in_points(rows[name]) if name in rows else None) for name in shown]
         groups.setdefault(variable, []).append([Cell(of), Cell(size), count, Cell(models), *cells])
     columns = (
         Column("variable", "text"),
@@ -246,6 +247,11 @@ def models_of_areas_sheet(content: ReportContent) -> Sheet:
         f"the map in turn. {CERTAIN}{why_dashes(row for rows in found.values() for row in rows.values())}"
     )
     return Sheet("modelareas", caption, columns, groups, "tables/aggregate_comparison.csv")
+
+
+def _in_points(row: Row) -> Row:
+    """Return a difference of coverages in percentage points, and any other as it is."""
+    return as_percent(row) if COMPARED[row["metric"]].endswith(POINTS) else row
 
 
 def _size(row: Row) -> str:

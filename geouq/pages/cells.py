@@ -165,7 +165,7 @@ class MapMetric:
     """A number that the map shows: its name in tables and in its record, its label, and its colours.
 
     part : part of the verdict that it decides, which links it to a tab of the scorecard; of several levels only the
-    usual one does. about : meaning in a sentence.
+    usual one does. about : meaning in a sentence. is_percent : whether people see 100 times the number.
     """
 
     name: str
@@ -175,6 +175,7 @@ class MapMetric:
     scale: Scale
     part: str = ""
     about: str = ""
+    is_percent: bool = False
 
     def as_record(self) -> dict[str, Any]:
         """Return plain values for a script."""
@@ -185,6 +186,7 @@ class MapMetric:
             "unit": self.unit,
             **_as_record(self.scale),
             "part": self.part,
+            **({"isPercent": True} if self.is_percent else {}),
         }
 
 
@@ -470,9 +472,10 @@ def _map_metrics(values: Iterable[Value], side: ForecastSample, units: str) -> l
         metric = value.metric
         alike = [other for other in shown if other.metric == metric]
         part = metric.part if value.level is None or value is usual_among(alike) else ""
-        unit = unit_of(metric, units).replace("^2", "²")
+        unit = f"in {metric.percent}" if metric.percent else unit_of(metric, units).replace("^2", "²")
         scale = cell_scale(of_cells.get(value.name, value), side.whole)
-        found.append(MapMetric(value.name, metric.name, heading_of(value.name), unit, scale, part, metric.claim))
+        shown_as = unit, scale, part, metric.claim, bool(metric.percent)
+        found.append(MapMetric(value.name, metric.name, heading_of(value.name), *shown_as))
     return found
 
 

@@ -71,7 +71,7 @@ class ReportContent:
 
     @cached_property
     def metric_names(self) -> tuple[str, ...]:
-        """Return the names of the metrics in the tables, in their order; of binned metrics, those of the bins shown."""
+        """Return the names of the metrics in the tables, in their order; binned ones have those of the bins shown."""
         return tuple(dict.fromkeys(row["metric"] for row in self.metrics if row["bins"] in ("", self.bins)))
 
     @cached_property

@@ -40,6 +40,8 @@ MOST, MOST_OF_ALL = 40, 100  # diagrams of a type on one page, and of all types
 MOST_VARIABLES = 12  # on a page, of several types
 MOST_CODES = 8  # of classes along an axis
 LOWEST_COVERAGE = 0.5  # of an axis; lower where a group is covered less
+SHARES = in_percent(UNIT)
+AGREE = "On the dashed line both agree."
 APART = 0.09  # of an axis, between labels that do not touch
 
 Parts = Sequence[str]
@@ -229,10 +231,10 @@ def _reliability(drawn: Sequence[Variable], columns: Sequence[Sequence[Curves]])
 
 
 def _calibration(drawn: Sequence[Variable]) -> Kind:
-    frame = Frame(UNIT, UNIT, DIAGONAL)
+    frame = Frame(SHARES, SHARES, DIAGONAL)
     return Kind(
         "calibration", "Calibration",
-        "Across: predicted quantile; up: share of the truth below it. On the dashed line both agree.",
+        f"Across: predicted quantile; up: share of the truth below it; both in per cent. {AGREE}",
         [frame] * len(drawn), lambda one, _, role: _curve(one.calibration, frame, role),
     )  # fmt: skip
 
@@ -265,12 +267,12 @@ def _levels(drawn: Sequence[Variable], whole: Sequence[Curves]) -> Iterator[Kind
 
 def _shares(name: str, key: str, drawn: Sequence[Variable], more: str) -> Kind:
     """Return the diagram of the quantiles or of a class."""
-    frame, is_class = Frame(UNIT, UNIT, DIAGONAL), name.startswith(CLASS_CURVE)
+    frame, is_class = Frame(SHARES, SHARES, DIAGONAL), name.startswith(CLASS_CURVE)
     across, up = ("predicted probability of the class", "how often it is the true one") if is_class else (
         "level of a quantile", "share of the truth at most the quantile"
     )  # fmt: skip
     return Kind(
-        key, f"Reliability of {curve_label(name)}", f"Across: {across}; up: {up}. On the dashed line both agree.{more}",
+        key, f"Reliability of {curve_label(name)}", f"Across: {across}; up: {up}; both in per cent. {AGREE}{more}",
         [frame] * len(drawn), lambda one, _, role: _curve(one.shares.get(name, ()), frame, role, is_dotted=True),
     )  # fmt: skip
 

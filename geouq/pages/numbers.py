@@ -11,6 +11,7 @@ from geouq.metrics.record import OF_VARIANCE
 from geouq.pages.content import ReportContent
 from geouq.pages.headline import effect_words, severity
 from geouq.pages.marks import MARKS
+from geouq.pages.percent import shown_as, with_unit
 from geouq.pages.sheet import DASH, Cell, Column, Sheet, limits_of
 from geouq.verdict import Place, Verdict, place_of, place_of_row, verdict_of
 
@@ -209,8 +210,10 @@ def _with_units(variable: Variable) -> str:
     return f"{variable.name} ({variable.units})" if variable.units else variable.name
 
 
-def _headed(shown: Headings) -> list[Column]:
-    return [Column(heading, about=_claim(name)) for name, heading in shown]
+def _headed(shown: Headings, *, is_difference: bool = False) -> list[Column]:
+    return [
+        Column(with_unit(heading, name, is_difference=is_difference), about=_claim(name)) for name, heading in shown
+    ]
 
 
 def _claim(name: str) -> str:
@@ -224,7 +227,7 @@ def _number_cells(shown: Headings, rows: Mapping[str, Row], verdict: Verdict | N
     some = any(row.get("ci_low") is not None for row in rows.values())
     return [
         Cell(_pixels(rows)),
-        *(_number_cell(rows.get(name), verdict, is_noted=some) for name, _ in shown),
+        *(_number_cell(name, rows.get(name), verdict, is_noted=some) for name, _ in shown),
     ]
 
 
@@ -233,16 +236,17 @@ def _pixels(rows: Mapping[str, Row]) -> str:
     return thousands(next(iter(rows.values()))["n"]) if rows else DASH
 
 
-def _number_cell(row: Row | None, verdict: Verdict | None, *, is_noted: bool) -> Cell:
+def _number_cell(name: str, row: Row | None, verdict: Verdict | None, *, is_noted: bool) -> Cell:
     """Return a number, rounded to the precision of its interval.
 
     is_noted : whether a dash shows that the interval is missing.
     """
     if row is None or row["value"] is None:
         return Cell(DASH)
+    own = shown_as(row, name)
     if row.get("ci_low") is None:
-        return _with_digits(row["value"], under=DASH if is_noted and row.get("ci_method") else "")
-    return _with_limits(row["value"], row, interval_says(row) if _is_supported(row, verdict) else "")
+        return _with_digits(own["value"], under=DASH if is_noted and row.get("ci_method") else "")
+    return _with_limits(own["value"], own, interval_says(row) if _is_supported(row, verdict) else "")
 
 
 def _with_digits(value: float | None, under: str = "", says: str = "") -> Cell:
@@ -321,13 +325,13 @@ def models_sheet(content: ReportContent) -> Sheet:
     groups: dict[str, list[list[Cell]]] = {}
     shown = shown_metrics(content)
     for (_, name, variable, model, against), rows in found.items():
-        cells = [difference_cell(rows.get(metric)) for metric, _ in shown]
+        cells = [difference_cell(shown_as(rows[metric], metric) if metric in rows else None) for metric, _ in shown]
         groups.setdefault(variable, []).append([Cell(variable), Cell(name), Cell(f"{model} minus {against}"), *cells])
     columns = (
         Column("variable", "text"),
         Column("region", "name"),
         Column("models", "text"),
-        *_headed(shown),
+        *_headed(shown, is_difference=True),
     )
     caption = (
         f"Differences on the same resamples of blocks of cells, with intervals. {CERTAIN}"
@@ -344,12 +348,13 @@ def _shift_row(row: Row) -> list[Cell]:
     says = ""
     if row["significant"] == "yes" and not row["verdict"].startswith(NEITHER):
         says = "better" if row["verdict"].startswith("better") else "worse"
+    own = shown_as(row, row["metric"])
     return [
         Cell(_named(row)),
-        Cell(heading_of(row["metric"]), about=_claim(row["metric"])),
-        _with_digits(row["in"]),
-        _with_digits(row["out"]),
-        _difference(row),
+        Cell(with_unit(heading_of(row["metric"]), row["metric"]), about=_claim(row["metric"])),
+        _with_digits(own["in"]),
+        _with_digits(own["out"]),
+        _difference(own),
         Cell(row["verdict"], says=says),
     ]
 

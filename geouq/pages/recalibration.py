@@ -9,6 +9,7 @@ from typing import Any
 
 from geouq.core.wording import for_people, true_minus
 from geouq.metrics import shown_in, usual_heading, usual_name
+from geouq.pages.percent import shown_as, with_unit
 from geouq.pages.sheet import DASH, Cell, Column, Sheet
 
 Row = Mapping[str, Any]
@@ -65,9 +66,11 @@ def recalibration_sheet(recalibrated: Recalibrated | None) -> Sheet:
         variable = f"{row['variable']} ({row['model']})" if row["model"] else str(row["variable"])
         found.setdefault((variable, row["name"], row["method"], row["judged"]), {})[row["metric"]] = row
     groups: dict[str, list[list[Cell]]] = {}
-    shown = {usual_name(metric): usual_heading(metric) for metric in shown_in("recalibration")}
+    shown = {
+        (name := usual_name(metric)): with_unit(usual_heading(metric), name) for metric in shown_in("recalibration")
+    }
     for (variable, name, method, judged), own in found.items():
-        numbers = [_cell(own.get(metric)) for metric in shown]
+        numbers = [_cell(shown_as(own[metric], metric) if metric in own else None) for metric in shown]
         groups.setdefault(variable, []).append([Cell(variable), Cell(name), Cell(method), Cell(judged), *numbers])
     headings = (("variable", "text"), ("region", "name"), ("method", "text"), ("judged by", "text"))
     columns = (*(Column(*one) for one in headings), *map(Column, shown.values()))

@@ -114,7 +114,8 @@ TABS = (
         "spread",
         "Spread",
         "Factor by which errors scatter more about their mean than predicted (std of z); their mean is under Bias. For "
-        "classes, the confidence minus the accuracy. Orange, ▲: over-confident; purple, ▼: under-confident.",
+        "classes, the confidence minus the accuracy, in percentage points. Orange, ▲: over-confident; purple, ▼: "
+        "under-confident.",
         SPREAD,
     ),
     Tab(
@@ -122,7 +123,7 @@ TABS = (
         "Bias",
         "Mean of z: how far the truth is above the mean, in units of the predicted std. Red, ↑: predictions are too "
         "high; blue, ↓: too low. For "
-        "classes, the predicted minus the observed share of the class that decides.",
+        "classes, the predicted minus the observed share of the class that decides, in percentage points.",
         BIAS,
     ),
     Tab(
@@ -263,7 +264,7 @@ def _spread(verdict: Verdict) -> Mark:
     part, factor, gap = verdict.spread, verdict.std_factor, verdict.gap
     state = states(verdict).get("spread", "")
     if gap is not None:
-        return _mark(_signed(gap, 3), GAP, abs(gap), state, is_above=gap > 0)
+        return _mark(_signed(100 * gap, 1), GAP, abs(gap), state, is_above=gap > 0)
     if factor is None or factor <= 0:
         return Mark()
     text = with_interval(factor, part.ci_low, part.ci_high).split()[0]
@@ -286,7 +287,7 @@ def _bias(verdict: Verdict) -> Mark:
     if part.value is None or state is None:
         return Mark()
     if is_share(part.metric):
-        return _mark(_signed(part.value, 3), SHARES, abs(part.value), state, is_above=part.value > 0)
+        return _mark(_signed(100 * part.value, 1), SHARES, abs(part.value), state, is_above=part.value > 0)
     digits = digits_from(2, part.ideal, [part.value]) if state == SIGNIFICANT else 2
     return _mark(_signed(part.value, digits), BIAS, abs(part.value), state, is_above=part.value < 0)
 

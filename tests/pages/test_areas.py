@@ -186,7 +186,10 @@ def test_models_are_compared_by_the_size_of_areas_with_marks_for_what_is_certain
 
     sheet = models_of_areas_sheet(content(aggregate_comparison=rows))
 
-    assert [column.heading for column in sheet.columns[4:]] == ["RMSE", "coverage of 90 %, calibrated"]
+    assert [column.heading for column in sheet.columns[4:]] == [
+        "RMSE",
+        "coverage of 90 %, calibrated, in percentage points",
+    ]
     assert [[cell.text for cell in row[1:4]] for row in sheet.rows] == [
         ["cells (31.5 km)", "90", "ens minus base"],
         ["4 x 4 cells", "20", "ens minus base"],
@@ -194,6 +197,8 @@ def test_models_are_compared_by_the_size_of_areas_with_marks_for_what_is_certain
     ]
     assert [row[4].says for row in sheet.rows] == ["better", "", ""]
     assert sheet.rows[0][5].says == "worse"
+    assert sheet.rows[0][5].text == "\N{MINUS SIGN}30"
+    assert sheet.rows[0][4].text == "\N{MINUS SIGN}0.50"
     assert sheet.rows[2][4].under == sheet.rows[1][5].text == "–"  # noqa: RUF001  as on the page
     assert "6 areas are too few" in sheet.caption
 

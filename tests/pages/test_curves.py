@@ -132,7 +132,9 @@ def test_beyond_the_most_diagrams_the_last_regions_are_left_out():
 def test_quantiles_have_one_diagram_and_classes_one_each_that_names_them():
     (found,) = multiples([VARIABLE], {"all": ""}, {WHOLE: Curves(others={"quantile_calibration": [(0.1, 0.2)]})})
     assert found.title == "Reliability of quantiles"
-    assert found.caption.startswith("Across: level of a quantile; up: share of the truth at most the quantile.")
+    assert found.caption.startswith(
+        "Across: level of a quantile; up: share of the truth at most the quantile; both in per cent."
+    )
     assert found.headings == ["v"]
 
     classes = Curves(others={f"reliability_{name}": [(0.1, k / 9)] for k, name in enumerate(("open", "dense"))})

@@ -64,13 +64,19 @@ def test_the_means_of_all_cells_of_quantiles_are_those_of_the_whole(folder):
     ):
         assert mean_of(sums, name) == pytest.approx(float(function(whole)), rel=1e-6)
     units = {metric.name: metric.unit for metric in sums.metrics}
-    assert (units["coverage_80"], units["crps_quantiles"]) == ("1", "m")
+    assert (units["coverage_80"], units["crps_quantiles"]) == ("in %", "m")
 
 
 def test_the_page_is_told_what_the_means_are(folder):
     maps, _ = maps_of(folder, QUANTILES | TRUTH)
     (told,) = (one for one in maps.facts_of(0)["metrics"] if one["id"] == "coverage_80")
-    assert (told["name"], told["unit"], told["of"], told["part"]) == ("coverage of 80 %", "1", "coverage", "coverage")
+    assert (told["name"], told["unit"], told["of"], told["part"]) == (
+        "coverage of 80 %",
+        "in %",
+        "coverage",
+        "coverage",
+    )
+    assert told["isPercent"]
     assert maps.facts()["variables"][0]["rows"].keys() == {"cells", "sums", "bins"}
     assert maps.facts_of(0)["shares"] == {"levels": [0.1, 0.5, 0.9]}
     (cells,) = maps.variables[0].files["cells"]
@@ -133,5 +139,5 @@ def test_numbers_of_classes_stand_in_the_order_of_the_classes(folder):
 
     page = (folder / "out" / "report" / "index.html").read_text("utf-8")
 
-    columns = re.findall(r"<button[^>]*>predicted minus observed share of (\w+)</button>", page)
+    columns = re.findall(r"<button[^>]*>predicted minus observed share of (\w+), in percentage points</button>", page)
     assert columns == ["open", "sparse", "dense"]

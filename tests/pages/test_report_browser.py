@@ -240,6 +240,25 @@ def test_the_map_opens_on_what_the_scorecard_shows_and_follows_its_tabs(opened):
     assert tab.get_attribute("value") == "bias"  # no tab shows the RMSE
 
 
+def test_the_map_shows_coverage_in_per_cent_as_the_scorecard_does(opened, run):
+    page = opened()
+    page.mouse.move(*locate(page, 16 + 6))
+    row = page.locator("#part .values tr", has_text="coverage of 90 %")
+    expect_number = row.locator("td").nth(1)
+    heading = page.locator("#numbers thead th", has_text="coverage")
+
+    assert page.locator("#map .steps span").all_inner_texts()[1::2] == ["83.3\u00a0%", "90\u00a0%", "96.7\u00a0%"]
+    _, variance, _ = given = pixels(run, sorted(TILES)[1], slice(1, 2), slice(2, 3))
+    inside = np.abs(given[0] - given[2]) <= quantile(0.95) * np.sqrt(variance)
+    assert page.locator("#map .pointed-value").inner_text() == f"coverage of 90 %: {100 * inside.mean():.3g}\u00a0%"
+    assert row.locator("th").inner_text() == "coverage of 90 %, in %"
+    assert float(expect_number.inner_text().split()[0]) == pytest.approx(100 * value_of(expect_number), abs=0.5)
+    assert heading.inner_text() == "coverage of 90 %, in %"
+    cell = page.locator("#numbers tbody tr").first.locator("td, th").nth(heading.evaluate("one => one.cellIndex"))
+    assert 10 < float(cell.get_attribute("data-number")) <= 100
+    assert page.locator("#part .chart").nth(1).locator("text").all_inner_texts()[:5] == ["0", "25", "50", "75", "100"]
+
+
 @pytest.mark.parametrize(
     ("address", "tab", "legend"),
     [
@@ -2115,7 +2134,8 @@ def test_a_region_page_shows_the_map_and_its_three_diagrams_on_the_first_screen(
 
         assert len(boxes) == 3
         assert all(box["x"] >= cells["x"] + cells["width"] and box["y"] + box["height"] <= height for box in boxes)
-        assert cells["y"] + 100 <= height
+        assert cells["y"] + cells["height"] <= height
+        assert cells["height"] >= 200
     context.close()
 
 

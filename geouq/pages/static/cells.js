@@ -119,7 +119,9 @@ geouq.cells = (() => {
     }
     return {within: Math.sqrt(within / weight), between: Math.sqrt(between / weight), total: Math.sqrt((within + between) / weight)};
   }
+  /** A number of a metric as people see it: shares in per cent. */
+  const forPeople = ({isPercent}, value) => isPercent ? 100 * value : value;
   const labelled = (text, unit) => unit && unit !== "1" ? `${text}, ${unit}` : text;
   const squared = units => !units || units === "1" ? units : /^(\p{L}+|%)$/u.test(units) ? `${units}²` : `(${units})²`;
-  return {layout, described, load, grouped, total, metrics, curves, scatter, labelled, squared};
+  return {layout, described, load, grouped, total, metrics, curves, scatter, forPeople, labelled, squared};
 })();

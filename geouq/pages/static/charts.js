@@ -32,13 +32,16 @@ geouq.charts = (() => {
     return geouq.people(tick / size).replace(/\.?0+(?=\s×)/, "").replaceAll("\u00a0", "") + letter;
   }
   const labelsOf = axis => axis.names ?? axis.ticks.map(brief);
+  /** An axis of shares, with labels in per cent. */
+  const shares = {...linear(0, 1), ticks: [0, 0.25, 0.5, 0.75, 1], names: ["0", "25", "50", "75", "100"]};
   /** An empty diagram: where points lie, and a picture with axes. */
   function frame(x, y, labels) {
     const clip = value => Math.min(1, Math.max(0, value)), left = Math.max(LEFT, ...labelsOf(y).map(text => 6 + text.length * DIGIT)), wide = WIDTH - left - RIGHT, high = HEIGHT - TOP - BOTTOM;
     const across = value => (left + wide * clip(x.share(value))).toFixed(1), up = value => (TOP + high * (1 - clip(y.share(value)))).toFixed(1);
     const svg = make("svg", {viewBox: `0 0 ${WIDTH} ${HEIGHT}`, "aria-hidden": true});
-    for (const tick of x.ticks) {
-      const text = brief(tick), isCut = Number(across(tick)) + text.length * DIGIT / 2 > WIDTH; // it would lie beyond the picture
+    const names = labelsOf(x);
+    for (const [k, tick] of x.ticks.entries()) {
+      const text = names[k], isCut = Number(across(tick)) + text.length * DIGIT / 2 > WIDTH; // it would lie beyond the picture
       svg.append(make("path", {class: "grid", d: `M${across(tick)} ${TOP}V${TOP + high}`}), make("text", {x: isCut ? WIDTH : across(tick), y: TOP + high + 14, "text-anchor": isCut ? "end" : "middle"}, text));
     }
     for (const [k, tick] of y.ticks.entries()) {
@@ -82,7 +85,7 @@ geouq.charts = (() => {
   }
   function calibration(own, whole) {
     if (!own.length) return null;
-    const axis = {...linear(0, 1), ticks: [0, 0.25, 0.5, 0.75, 1]}, drawn = frame(axis, axis, ["predicted quantile"]);
+    const drawn = frame(shares, shares, ["predicted quantile, %"]);
     drawn.path([[0, 0], [1, 1]], "ideal");
     line(drawn, whole, "whole");
     line(drawn, own, "own");
@@ -107,5 +110,5 @@ geouq.charts = (() => {
     const drawn = [reliability(own.reliability, other.reliability, units), calibration(own.calibration, other.calibration), pit(own.pit, other.pit, own.halfWidth, other.halfWidth)];
     drawn.forEach((svg, k) => places[k].replaceChildren(svg ?? "no pixels"));
   }
-  return {draw, frame, line, linear, make, ratioTicks};
+  return {draw, frame, line, linear, make, ratioTicks, shares};
 })();

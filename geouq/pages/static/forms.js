@@ -1,18 +1,18 @@
 // Diagrams of forecasts without a variance, of a part and of the whole: quantiles and intervals, or each class.
 "use strict";
 geouq.forms = (() => {
-  const {element, padded, people} = geouq, {frame, line, linear, make} = geouq.charts;
-  const quarters = [0, 0.25, 0.5, 0.75, 1], unit = {...linear(0, 1), ticks: quarters};
+  const {element, padded, people} = geouq, {frame, line, linear, make, shares} = geouq.charts;
   /** Points by the name of the curve, from the sums of some cells. */
   function curves(total, {shares: {levels, classes, bins}}) {
     const weight = total.weight[0], sum = name => total[name][0];
     if (levels) return {shares: [["quantiles", levels.map((level, k) => [level, Math.min(Math.max(level, sum(`below_${k}`) / weight), sum(`at_most_${k}`) / weight)])]]};
     return {shares: classes.map((name, c) => [name, Array.from({length: bins}, (_, b) => [sum(`class_n_${c}_${b}`), sum(`class_p_${c}_${b}`), sum(`class_hit_${c}_${b}`)]).filter(([n]) => n > 0).map(([n, p, hit]) => [p / n, hit / n])])};
   }
+  const inPercent = points => points.map(([a, b]) => [100 * a, 100 * b]);
   const pointsOf = (part, name) => part?.shares?.find(([own]) => own === name)?.[1] ?? [];
   /** A curve on the square of shares, with the line on which both agree. */
   function square(own, whole, label) {
-    const drawn = frame(unit, unit, [label]);
+    const drawn = frame(shares, shares, [label]);
     drawn.path([[0, 0], [1, 1]], "ideal");
     for (const [points, kind] of [[whole, "whole"], [own, "own"]]) line(drawn, points, kind);
     return drawn.svg;
@@ -24,7 +24,7 @@ geouq.forms = (() => {
   }
   function between(own, whole) {
     const steps = [density(own), whole.length ? density(whole) : []], top = 1.1 * Math.max(1.2, ...steps.flat().map(([, , height]) => height));
-    const drawn = frame(unit, linear(0, top), ["level of a quantile"]);
+    const drawn = frame(shares, linear(0, top), ["level of a quantile, %"]);
     drawn.path([[0, 1], [1, 1]], "ideal");
     for (const [some, kind] of [[steps[1], "whole"], [steps[0], "own"]]) drawn.path(some.flatMap(([a, b, height]) => [[a, height], [b, height]]), kind);
     return drawn.svg;
@@ -34,7 +34,7 @@ geouq.forms = (() => {
     const ends = [own, whole].flat(2).filter(Number.isFinite), far = 1.1 * Math.max(0.01, ...ends.map(Math.abs));
     const y = {low: 0, high: names.length, ticks: names.map((_, k) => names.length - k - 0.5), names: names.map(name => name.length > 12 ? `${name.slice(0, 11)}\u2026` : name), share: value => value / names.length};
     const power = 10 ** Math.floor(Math.log10(far)), step = [5, 2, 1].map(m => m * power).find(size => size <= far);
-    const drawn = frame({...linear(-far, far), ticks: [-step, 0, step]}, y, [label]), {svg, across, up} = drawn;
+    const drawn = frame({...linear(-far, far), ticks: [-step, 0, step], names: [-step, 0, step].map(tick => people(100 * tick))}, y, [label]), {svg, across, up} = drawn;
     drawn.path([[0, 0], [0, names.length]], "ideal");
     for (const [some, kind, shift] of [[whole, "whole", -0.16], [own, "own", 0.12]]) some.forEach((one, k) => {
       if (!one || !Number.isFinite(one[0])) return;
@@ -50,21 +50,21 @@ geouq.forms = (() => {
     const pairs = ofMetric(metrics, "coverage"), level = ({id}) => Number(id.split("_").at(-1)) / 100;
     const covered = some => pairs.filter(([, k]) => some?.[k]).map(([one, k]) => [level(one), ...some[k]]).sort((a, b) => a[0] - b[0]);
     const found = [
-      ["Calibration: share of the truth at most a quantile", square(points, others, "level of a quantile"), ["level", "share"], points],
-      ["Between quantiles: density of the truth, 1 where calibrated", between(points, others), ["up to", "density"], density(points).map(([, level, height]) => [level, height])],
+      ["Calibration: share of the truth at most a quantile", square(points, others, "level of a quantile, %"), ["level, %", "share, %"], inPercent(points)],
+      ["Between quantiles: density of the truth, 1 where calibrated", between(points, others), ["up to, %", "density"], density(points).map(([, level, height]) => [100 * level, height])],
     ];
     const own3 = covered(numbers);
-    if (own3.length) found.push(["Coverage: share of the truth inside intervals", square(own3, covered(numbersOfWhole), "level of an interval"), ["level", "coverage"], own3.map(([a, b]) => [a, b])]);
+    if (own3.length) found.push(["Coverage: share of the truth inside intervals", square(own3, covered(numbersOfWhole), "level of an interval, %"), ["level, %", "coverage, %"], inPercent(own3)]);
     return found;
   }
   function ofClasses(own, whole, {metrics, numbers, numbersOfWhole}, {classes, of}) {
     const shares = ofMetric(metrics, "share_bias"), names = shares.map(([{id}]) => id.replace("share_bias_", ""));
     const [biases, others] = [numbers, numbersOfWhole].map(some => shares.map(([, k]) => some?.[k]));
-    const found = names.length ? [["Share of each class: predicted less observed", beside(names, biases, others, "predicted less observed share"), ["class", "difference"], names.map((name, k) => [name, biases[k]?.[0]])]] : [];
+    const found = names.length ? [["Share of each class: predicted less observed", beside(names, biases, others, "percentage points"), ["class", "difference, percentage points"], names.map((name, k) => [name, 100 * biases[k]?.[0]])]] : [];
     const more = of > classes.length ? ` (first ${classes.length} of ${of} classes)` : "";
     for (const name of classes) {
       const points = pointsOf(own, name);
-      found.push([`Reliability of ${name}: how often it is the true class${more}`, square(points, pointsOf(whole, name), "predicted probability"), ["probability", "share"], points.map(([a, b]) => [a, b])]);
+      found.push([`Reliability of ${name}: how often it is the true class${more}`, square(points, pointsOf(whole, name), "predicted probability, %"), ["probability, %", "share, %"], inPercent(points)]);
     }
     return found;
   }

@@ -20,6 +20,7 @@ geouq.map = (async () => {
 
   const has = block => block >= 0 && data.columns.n[block] > 0;
   const metric = () => metrics[chooseMetric.selectedIndex];
+  const isShare = () => metric().unit === "in %";
   /** The metric of the tab of the scorecard that is open; none where the map has no such metric. */
   const metricOfTab = () => { const tab = tabs.find(one => one.checked); return tab && metrics.find(one => one.part === tab.value); };
   /** Open the tab of the scorecard that shows the metric of the map, where there is one. */
@@ -32,10 +33,11 @@ geouq.map = (async () => {
   const ink = name => getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim();
 
   // What is drawn.
-  const buttons = section.querySelector(".zoom");
-  /** Fit the map above a strip for the scale and the coordinates, and beside the buttons where they lie on it; on a low screen it is lower. */
+  const LEAST = 200, MARGIN = 6, buttons = section.querySelector(".zoom");
+  /** Fit the map above a strip for the scale and the coordinates, and beside the buttons where they lie on it; where it stands next to other parts, it ends on the first screen if there is room. */
   function fit() {
-    const ratio = devicePixelRatio || 1, wide = host.clientWidth, most = Math.min(380, Math.max(240, 0.42 * innerHeight)), high = Math.round(Math.min(most, Math.max(170, wide * map.height / map.width)));
+    const ratio = devicePixelRatio || 1, wide = host.clientWidth, isBeside = wide < 0.8 * section.parentElement.clientWidth, room = isBeside ? innerHeight - host.getBoundingClientRect().top - scrollY - MARGIN : Infinity;
+    const most = Math.min(380, Math.max(240, 0.42 * innerHeight), Math.max(LEAST, room)), high = Math.round(Math.min(most, Math.max(170, wide * map.height / map.width)));
     Object.assign(canvas, {width: wide * ratio, height: high * ratio});
     canvas.style.height = `${high}px`;
     const aside = getComputedStyle(buttons).position === "absolute" ? buttons.offsetWidth : 0, scale = Math.min((wide - 72 - aside) / map.width, (high - 56) / map.height);
@@ -58,9 +60,9 @@ geouq.map = (async () => {
     hatched = openTiles();
     explain();
     section.querySelector(".mapped").textContent = `: ${chooseVariable.value}, `;
-    section.querySelector(".legend").replaceChildren(named(metric()));
+    section.querySelector(".legend").replaceChildren(isShare() ? named({...metric(), unit: ""}) : named(metric())); // its numbers have the unit
     section.querySelector(".gradient").style.background = `linear-gradient(to right, ${bar.join(", ")})`;
-    section.querySelector(".steps").replaceChildren(...steps.map((step, k) => element("span", {}, beyond(found, steps, k) + people(step))));
+    section.querySelector(".steps").replaceChildren(...steps.map((step, k) => element("span", {}, beyond(found, steps, k) + people(cells.forPeople(metric(), step)) + (isShare() ? "\u00a0%" : ""))));
     draw();
   }
   /** The sign of an end of the colours that holds numbers beyond it. */
@@ -331,7 +333,7 @@ geouq.map = (async () => {
   function tell(column, numbers, summed = false) {
     const some = numbers.some(one => one?.[1] !== undefined), lines = metrics.map((one, k) => {
       const [value, low, high] = numbers[k] ?? [], hasInterval = low !== undefined && column !== POINTED;
-      const [text, from, to] = hasInterval ? withInterval(value, low, high) : [value === undefined ? column === POINTED ? "" : "\u2013" : people(value)];
+      const [text, from, to] = hasInterval ? withInterval(...[value, low, high].map(own => cells.forPeople(one, own))) : [value === undefined ? column === POINTED ? "" : "\u2013" : people(cells.forPeople(one, value))];
       const under = hasInterval ? `${from} to ${to}` : value === undefined ? "" : summed && one.isBinned ? "bins of the whole" : some ? "\u2013" : "";
       return {value, under, text: one.id === "n" && value !== undefined ? thousands(value) : text};
     });
@@ -353,7 +355,7 @@ geouq.map = (async () => {
     if (!data.ready.has("sums")) need("sums").then(tellPointed);
   }
   /** The metric of the map and its number in a block; empty until its columns are loaded. */
-  const valueAt = block => data.ready.has(metric().kind) ? `${metric().name} ${people(metric().at(data.columns, block))}` : "";
+  const valueAt = block => data.ready.has(metric().kind) ? `${metric().name}: ${people(cells.forPeople(metric(), metric().at(data.columns, block)))}${metric().isPercent ? metric().unit.replace("in ", "\u00a0") : ""}` : "";
   /** Show the numbers of the cell that is pointed at, of those columns that are loaded. */
   function tellPointed() {
     tell(POINTED, metrics.map(one => pointed !== null && data.ready.has(one.kind) ? [one.at(data.columns, pointed)] : undefined), true);
@@ -363,8 +365,8 @@ geouq.map = (async () => {
   function spell({reliability, calibration, pit}) {
     const bodies = panel.querySelectorAll(".numbers tbody");
     if (!bodies.length) return;
-    const table = (body, rows) => {
-      const columns = (rows[0] ?? []).map((_, k) => padded(rows.map(row => people(row[k]))));
+    const table = (body, rows, factor = 1) => {
+      const columns = (rows[0] ?? []).map((_, k) => padded(rows.map(row => people(factor * row[k]))));
       body.replaceChildren(...rows.map((row, i) => element("tr", {}, ...row.map((number, k) => {
         const cell = element("td", {}, columns[k][i]);
         cell.dataset.value = number;
@@ -372,7 +374,7 @@ geouq.map = (async () => {
       }))));
     };
     table(bodies[0], reliability.map(([predicted, observed], k) => [k + 1, predicted, observed]));
-    table(bodies[1], calibration.map(([level, below]) => [level, below]));
+    table(bodies[1], calibration.map(([level, below]) => [level, below]), 100);
     table(bodies[2], pit.map((density, k) => [(k + 0.5) / pit.length, density]));
   }
 
@@ -537,6 +539,8 @@ geouq.map = (async () => {
   section.querySelector(".grain").textContent = coarse + [layout.where, regions.note].filter(Boolean).join(" ");
   fit();
   await obey();
+  fit(); // again, as the heading may have more lines now
+  draw();
   function follow() {
     if (host.clientWidth === view.wide) return;
     fit();

@@ -86,7 +86,7 @@ document.addEventListener("click", ({target}) => {
   link.hash = new URLSearchParams(kept).toString();
 });
 // Details are folded where they would push scorecard and map out of the first screen: those of the answer and of warnings
-// on phones, those of the answer of the first page on low screens too, and the key of the scorecard where the map is below.
+// on phones, those of the answer on low screens too, and the key of the scorecard where the map is below.
 {
   const WHERE = {"": "(max-width: 40rem)", short: "(max-width: 40rem), (max-width: 75rem) and (max-height: 52rem), (max-height: 45rem)", below: "(max-width: 62rem)"};
   for (const [kind, size] of Object.entries(WHERE)) {
