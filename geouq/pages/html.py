@@ -110,6 +110,7 @@ class _Report:
             failures_sheet(self.content),
             gates_sheet(self.content),
             excluded_sheet(self.content),
+            excluded_total(self.content),
             *([areas_sheet(self.content)] if self.content.areas else []),
         )
         return {sheet.name: sheet for sheet in found}
@@ -166,7 +167,6 @@ class _Report:
             pixels=self._pixels,
             figures=_figures(self.content, "all"),
             picture=PICTURE,
-            excluded=excluded_total(self.content),
             recalibrated=_recalibrated_figures(self.content),
             area_sentences=area_sentences(self.content),
             area_diagrams=area_diagrams(self.content, MOST_VARIABLES),

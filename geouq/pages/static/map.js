@@ -62,7 +62,7 @@ geouq.map = (async () => {
     section.querySelector(".mapped").textContent = `: ${chooseVariable.value}, `;
     section.querySelector(".legend").replaceChildren(isShare() ? named({...metric(), unit: ""}) : named(metric())); // its numbers have the unit
     section.querySelector(".gradient").style.background = `linear-gradient(to right, ${bar.join(", ")})`;
-    section.querySelector(".steps").replaceChildren(...steps.map((step, k) => element("span", {}, beyond(found, steps, k) + people(cells.forPeople(metric(), step)) + (isShare() ? "\u00a0%" : ""))));
+    section.querySelector(".steps").replaceChildren(...steps.map((step, k) => element("span", {}, beyond(found, steps, k) + people(cells.forPeople(metric(), step)) + (isShare() && (k === 0 || k === steps.length - 1) ? "\u00a0%" : ""))));
     draw();
   }
   /** The sign of an end of the colours that holds numbers beyond it. */
