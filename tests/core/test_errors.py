@@ -9,6 +9,7 @@ import pytest
 from forecasts import heteroscedastic
 
 import geouq
+from geouq.arrays import metric_functions
 from geouq.core import errors
 from geouq.core.errors import (
     ArgumentError,
@@ -102,7 +103,7 @@ def test_an_argument_of_a_wrong_type_is_named(name, call):
         ("an array holds values of type <U1; give numbers", lambda: geouq.summarize_arrays("a", 1.0, 1.0)),
         ("mean holds values of type <U1; give numbers", lambda: geouq.summarize("a", 1.0, 1.0)),
         ("chunk=0: give a side", lambda: geouq.open_stack("forest.yaml", chunk=0)),
-        ("there is no metric 'crsp'", lambda: geouq.arrays.metric_functions.measure("crsp")),
+        ("there is no metric 'crsp'", lambda: metric_functions.measure("crsp")),
     ],
 )
 def test_a_wrong_value_is_named(message, call):
