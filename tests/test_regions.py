@@ -14,22 +14,22 @@ TEXT = "variables: [height, cover]\nregions: {west: [a2, a1], east: [b1, b2], no
 
 @pytest.fixture
 def wholes(tile_folder, sweep_one):
-    """An experiment of four regions, and a function that gives its tiles and notes which were asked for."""
+    """An experiment of four regions, and a function that gives its tiles and notes which it was to give."""
     config = tile_folder(NAMES, text=TEXT)
-    swept, asked = sweep_one(config), []
+    swept, requested = sweep_one(config), []
 
     def of(tiles):
-        asked.append(tiles)
+        requested.append(tiles)
         return (swept[name] for name in NAMES if tiles is None or name in tiles)
 
-    return load_experiment(config), of, asked
+    return load_experiment(config), of, requested
 
 
 @pytest.mark.parametrize("most", [1, 2, 5, 8, 400])
 def test_regions_are_summed_in_groups_that_hold_few_sums_and_read_only_their_tiles(most, wholes, monkeypatch):
-    experiment, of, asked = wholes
+    experiment, of, requested = wholes
     at_once = {unit.name: unit for unit in evaluation_units(experiment, ("height", "cover"), of)}
-    asked.clear()
+    requested.clear()
     monkeypatch.setattr(regions, "SUMS", most)
 
     units = list(evaluation_units(experiment, ("height", "cover"), of))
@@ -44,7 +44,7 @@ def test_regions_are_summed_in_groups_that_hold_few_sums_and_read_only_their_til
     together = max(1, most // 2)
     groups = [{"a1", "a2"}, {"b1", "b2"}, {"a1", "b1"}, {"b2"}]
     expected = [set().union(*groups[start : start + together]) for start in range(together, 4, together)]
-    assert asked == [None, *expected]
+    assert requested == [None, *expected]
 
 
 def test_a_region_is_the_sum_of_its_tiles(wholes):

@@ -10,6 +10,7 @@ from geouq.config import BinScheme, Intervals, Variable
 from geouq.inference import Inference, group_limits
 from geouq.metrics import MetricOptions
 from geouq.numbers.run_metrics import drawn_tiles
+from geouq.numbers.saved_sums import parts_of
 from geouq.regions import EvaluationUnit
 from geouq.runs.store import Part, SavedSummaries
 from geouq.summary import Summary
@@ -40,7 +41,7 @@ class Source:
 
     def parts(self, unit: EvaluationUnit) -> Sequence[Part]:
         """Return where the pixels of an evaluation unit are."""
-        return self.zones[unit.name] if unit.zone else [self.summaries.part(tile) for tile in unit.tiles]
+        return parts_of(unit, self.zones, self.summaries)
 
 
 @dataclass(frozen=True)

@@ -264,7 +264,7 @@ def load_one_tile(path: Path) -> TileSummary:
 def load_wholes(path: Path, group: str = WHOLE, variables: Collection[str] | None = None) -> TileWholes:
     """Read a tile's summaries without its cells; SummaryError where the file is damaged or of another kind.
 
-    group : part of the file that holds them, such as that of a zone. variables : those that are read; None for all.
+    group : part of the file with the summaries, such as the group of a zone. variables : names to read; None for all.
     """
     with opened(path, group) as file:
         place = _place(file)

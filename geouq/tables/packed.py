@@ -147,7 +147,7 @@ class PackedRows(Sequence[Row]):
         """Return the rows that are kept as they are, or those after which these rows come."""
         return self._first
 
-    def after(self, first: "Iterable[Row]") -> "PackedRows":
+    def after(self, first: Iterable[Row]) -> "PackedRows":
         """Return the packed rows after these, which stay as they are or packed."""
         found = PackedRows(self._names)
         found._first = first if isinstance(first, PackedRows) else list(first)
