@@ -60,6 +60,11 @@ class Helpers:
                 yield waiting.popleft().result()
         yield from results(waiting)
 
+    def leave(self, few: int) -> None:
+        """Leave what waits to the other processes if it is so few for each: this one would import code for it first."""
+        if self._queue is not None:
+            self._queue.leave(few * self.count)
+
     def release(self) -> None:
         """Let the processes end when their work is done; do not wait for them."""
         if self.pool is not None:
@@ -101,10 +106,20 @@ class _Queue:
             self._waiting.append(work)
             self._send()
 
+    def leave(self, most: int) -> None:
+        """Send all work at once, though no process is free, if it is not more than that."""
+        with self._lock:
+            if sum(not work.is_begun for work in self._waiting) <= most:
+                while self._waiting:
+                    self._send_first()
+
     def _send(self) -> None:
         while self._free > 0 and self._waiting:
-            if (future := self._waiting.popleft().sent_to(self._pool)) is not None:
-                self._occupied(future)
+            self._send_first()
+
+    def _send_first(self) -> None:
+        if (future := self._waiting.popleft().sent_to(self._pool)) is not None:
+            self._occupied(future)
 
     def _occupied(self, future: Future[Any]) -> None:
         self._free -= 1
@@ -124,7 +139,7 @@ class Work(Generic[T, R]):
         self._item: Any = item
         self._future: Future[tuple[R, Sequence[Failure]]] | None = None
         self._found: list[R] = []
-        self._is_begun, self._lock = False, threading.Lock()
+        self.is_begun, self._lock = False, threading.Lock()
 
     @property
     def is_done(self) -> bool:
@@ -134,21 +149,21 @@ class Work(Generic[T, R]):
     def sent_to(self, pool: Executor) -> Future[tuple[R, Sequence[Failure]]] | None:
         """Send the work to a process and return the future; None if it has begun, or if there is no process."""
         with self._lock:
-            if not self._is_begun:
+            if not self.is_begun:
                 try:
                     self._future = pool.submit(_apart, self._function, self._item, self._are_collected)
                 except RuntimeError:  # a process ended, for example because memory ran out, or all are to end
                     return None
-                self._is_begun = True
+                self.is_begun = True
                 return self._future
         return None
 
     def take_back(self) -> bool:
         """Compute the result in this process and return True; return False if the work has begun."""
         with self._lock:
-            if self._is_begun:
+            if self.is_begun:
                 return False
-            self._is_begun = True
+            self.is_begun = True
         self.compute()
         return True
 

@@ -22,6 +22,7 @@ from geouq.verdict import Place, Verdict
 
 RowsOf = Mapping[tuple[str, str], Mapping[str, Sequence[Row]]]
 FigurePaths = Mapping[tuple[str, str, str], str]  # by region, variable and title
+FEW = 4  # figures for each process, which it draws while this one would import matplotlib
 MOST_SENT = 40  # regions whose summaries are sent with a figure
 OF_SUMS = frozenset({"reliability", "calibration"})  # figures that show no rows of tables; a run draws them by default
 
@@ -68,8 +69,11 @@ def begin_figures(evaluated: Evaluated, shared: Helpers) -> Drawing:
     return Drawing(wanted, shared.begin(draw, [_to_draw(evaluated, one, zones, rows) for one in wanted]), left)
 
 
-def finish_figures(evaluated: Evaluated, drawing: Drawing) -> tuple[dict[tuple[str, str, str], str], list[str]]:
+def finish_figures(
+    evaluated: Evaluated, drawing: Drawing, shared: Helpers
+) -> tuple[dict[tuple[str, str, str], str], list[str]]:
     """Return the paths of the figures relative to the folder, and notes; those with nothing to show are not there."""
+    shared.leave(FEW)
     swept, written = evaluated.swept, {}
     swept.reporter.stage("figures", len(drawing.wanted))
     for one, (title, path) in zip(drawing.wanted, results(drawing.work), strict=True):

@@ -66,11 +66,12 @@ def publish(evaluated: Evaluated, shared: Helpers) -> Results:
         files = write_tables(evaluated)
         give_back()
         maps = _write_maps(evaluated, shared)
-        figures, undrawn = finish_figures(evaluated, drawing)
+        cells = _cells_of_pages(evaluated)
+        figures, undrawn = finish_figures(evaluated, drawing, shared)
         shared.release()
         results = _results_of(evaluated, undrawn)
         grids = [place.grid for place in evaluated.summaries.places()]
-        pages = _write_pages(evaluated, results, figures, maps, missing)
+        pages = _write_pages(evaluated, results, cells, figures, maps, missing)
         with isolated("pages", NAME, outputs=[folder / NAME]):
             pages.append(write_item(_with_failures(results, missing), grids, maps, _date_of(results.record)))
     results = _with_failures(results, missing)
@@ -213,11 +214,15 @@ def _opening_variable(evaluated: Evaluated) -> str:
 
 
 def _write_pages(
-    evaluated: Evaluated, results: Results, figures: FigurePaths, maps: Sequence[Path], missing: Sequence[Failure]
+    evaluated: Evaluated,
+    results: Results,
+    cells: CellMaps | None,
+    figures: FigurePaths,
+    maps: Sequence[Path],
+    missing: Sequence[Failure],
 ) -> list[Path]:
     """Write the pages, with what is missing up to here; return the files."""
     swept = evaluated.swept
-    cells = _cells_of_pages(evaluated)
     evaluated.summaries.release()
     give_back()
     recalibrated = None

@@ -76,6 +76,24 @@ def test_work_begun_is_computed_by_other_processes(two):
     assert os.getpid() not in of_others(two.begin(process_of, range(20)))
 
 
+def nap(_):
+    time.sleep(0.2)
+    return os.getpid()
+
+
+def test_what_is_little_is_left_to_the_other_processes(two):
+    work = two.begin(nap, range(6))
+    two.leave(3)
+    assert os.getpid() not in results(work)
+    assert len({*of_others(two.begin(nap, range(8)))}) == 2  # the processes are free again, and share what comes
+
+
+def test_what_is_much_is_not_left_to_the_other_processes(two):
+    work = two.begin(nap, range(12))
+    two.leave(3)
+    assert os.getpid() in [*results(work)]
+
+
 def test_items_are_taken_as_there_is_room_for_them(two):
     taken = []
 
