@@ -71,7 +71,7 @@ def publish(evaluated: Evaluated, shared: Helpers) -> Results:
         shared.release()
         results = _results_of(evaluated, undrawn)
         grids = [place.grid for place in evaluated.summaries.places()]
-        pages = _write_pages(evaluated, results, cells, figures, maps, missing)
+        pages = _write_pages(evaluated, results, cells, figures, maps, missing=missing)
         with isolated("pages", NAME, outputs=[folder / NAME]):
             pages.append(write_item(_with_failures(results, missing), grids, maps, _date_of(results.record)))
     results = _with_failures(results, missing)
@@ -219,6 +219,7 @@ def _write_pages(
     cells: CellMaps | None,
     figures: FigurePaths,
     maps: Sequence[Path],
+    *,
     missing: Sequence[Failure],
 ) -> list[Path]:
     """Write the pages, with what is missing up to here; return the files."""

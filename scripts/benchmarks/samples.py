@@ -29,7 +29,7 @@ def _works() -> dict[str, Callable[[], object]]:
     with TemporaryDirectory() as out:
         printed_by(geouq("run", CONFIG, "--out", Path(out) / "run", "--quiet"))
     return {
-        "importing the packages below": partial(printed_by, [sys.executable, "-c", IMPORTS]),
+        f"`{IMPORTS}`": partial(printed_by, [sys.executable, "-c", IMPORTS]),
         "drawing an empty figure with matplotlib": partial(printed_by, [sys.executable, "-c", _figure()]),
         "`geouq --help`": partial(printed_by, geouq("--help")),
         "`geouq check`": partial(printed_by, geouq("check", CONFIG)),
