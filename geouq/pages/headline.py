@@ -11,6 +11,7 @@ from geouq.core.gaussian import quantile
 from geouq.core.wording import digits_from, for_people, true_minus, with_interval
 from geouq.inference import TOO_FEW
 from geouq.metrics import class_in, deviation, heading_at, heading_of, named
+from geouq.pages.percent import PERCENT
 from geouq.verdict import INCONCLUSIVE, NARROW_GAP, NOT_ADJUSTED, Part, Place, Verdict, is_share, place_of
 
 Tone = Literal["bad", "open", "fine"]
@@ -250,10 +251,13 @@ def _not_found(verdict: Verdict, *, is_excluded: bool) -> str:
     return ", not significant" + (" among the tests of all regions" if is_excluded else "")
 
 
-def _with_limits(part: Part) -> str:
-    """Return a value and its interval in words."""
-    value, _, limits = with_interval(part.value, part.ci_low, part.ci_high).partition(" ")
-    return true_minus(f"{value} ({limits.strip('[]').replace(', ', ' to ')})" if limits else value)
+def _with_limits(part: Part, *, in_percent: bool = False) -> str:
+    """Return a value and its interval in words, those of a share in per cent."""
+    factor, unit = (PERCENT, " %") if in_percent else (1, "")
+    numbers = (None if number is None else factor * number for number in (part.value, part.ci_low, part.ci_high))
+    value, _, limits = with_interval(*numbers).partition(" ")
+    ends = limits.strip("[]").replace(", ", " to ")
+    return true_minus(f"{value}{unit} ({ends}{unit})" if limits else f"{value}{unit}")
 
 
 def certainty(verdict: Verdict) -> str:
@@ -328,8 +332,10 @@ def _differs(part: Part, of: str) -> str:
     heading = heading_of(part.metric) if class_in(part.metric) else heading_at(*found)
     side = deviation(found[0], is_above=part.value > part.ideal)
     name = heading if heading[:1].strip() else f"{found[0].symbol}{heading}"
-    own = f" is {_with_limits(part)} and" if of == "shape" else ""
-    return f"{name}{own} differs from {for_people(part.ideal)}{f' ({side})' if side else ''}"
+    in_percent = found[0].percent == "%"
+    own = f" is {_with_limits(part, in_percent=in_percent)} and" if of == "shape" else ""
+    ideal = f"{for_people(PERCENT * part.ideal)} %" if in_percent else for_people(part.ideal)
+    return f"{name}{own} differs from {ideal}{f' ({side})' if side else ''}"
 
 
 def _held_coverage(verdict: Verdict) -> str:

@@ -210,7 +210,7 @@ def test_a_shape_that_differs_by_little_has_the_digits_of_its_interval():
     part = Part("coverage_50", 0.49876, 0.4978, 0.4997, 0.95, 0.01, "badly shaped")
     found = replace(judged(("badly shaped",), HOLDS_90), shape=part)
 
-    reason = "v: coverage of 50 % is 0.4988 (0.4978 to 0.4997) and differs from 0.5 (covers too little)."
+    reason = "v: coverage of 50 % is 49.88 % (49.78 to 49.97 %) and differs from 50 % (covers too little)."
     assert reasons({"v": found}) == reason
 
 
@@ -224,7 +224,7 @@ def test_a_shape_that_differs_by_little_has_the_digits_of_its_interval():
         ),
         (
             judged(("badly shaped",), (0.8, 0.88), ("coverage_50", 0.41), ends=(0.36, 0.46)),
-            "v: coverage of 50 % is 0.41 (0.36 to 0.46) and differs from 0.5 (covers too little).",
+            "v: coverage of 50 % is 41 % (36 to 46 %) and differs from 50 % (covers too little).",
         ),
         (
             judged(("inconclusive",), HOLDS_90),
