@@ -13,6 +13,7 @@ from typing import Any
 from geouq.config import Variable
 from geouq.core.failures import isolated
 from geouq.core.gaussian import half_width
+from geouq.core.sending import Sendable
 from geouq.core.wording import digits_from, for_people
 from geouq.metrics import heading_of, ideal_value, named
 from geouq.metrics.record import usual_of
@@ -58,7 +59,7 @@ def place_of_row(row: Row) -> Place:
 
 
 @dataclass(frozen=True)
-class Part:
+class Part(Sendable):
     """One part of a verdict and the number that it rests on.
 
     finding : what the test found, empty where it found nothing. p_adjusted : accounts for the number of regions, and
@@ -106,7 +107,7 @@ class Part:
 
 
 @dataclass(frozen=True)
-class Verdict:
+class Verdict(Sendable):
     """The findings in words, the parts that they rest on, and the size of the effect.
 
     Parameters

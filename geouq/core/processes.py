@@ -13,6 +13,7 @@ from concurrent.futures import BrokenExecutor, Executor, Future
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
+from pickle import PicklingError
 from typing import Any, Generic, TypeVar
 
 from geouq.core.failures import Failure, are_collected, collecting, record_again
@@ -176,7 +177,7 @@ class Work(Generic[T, R]):
         if not self.take_back() and self._future is not None:
             try:
                 found, failures = self._future.result()
-            except BrokenExecutor:
+            except (BrokenExecutor, PicklingError):  # the process ended, or the work could not be sent
                 self.compute()
             else:
                 self._keep(found)

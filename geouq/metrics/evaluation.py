@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from geouq.config import CALIBRATION_LEVELS, GROUPS, BinScheme, CalibrationWeights, Groups
 from geouq.core.failures import isolated
+from geouq.core.sending import Sendable
 from geouq.metrics.record import METRICS, OF_LEVELS, Choice, Metric, has, level_name
 from geouq.summary import Summary
 from geouq.summary.form import GAUSSIAN, Form
@@ -19,7 +20,7 @@ Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
-class MetricOptions:
+class MetricOptions(Sendable):
     """The options of the metrics of a variable: levels, bin schemes with own or shared edges, reference mean, curve.
 
     Parameters

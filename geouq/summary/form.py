@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from geouq.core.errors import SummaryError
+from geouq.core.sending import Sendable
 from geouq.summary.joint_sample import JointSample
 from geouq.summary.statistic import Array, Dimensions, Spec, Statistic
 
@@ -43,7 +44,7 @@ class Prepared(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Form(ABC):
+class Form(Sendable, ABC):
     """The form of a forecast. A subclass is a frozen dataclass; two forecasts have one form if its fields are equal.
 
     Attributes

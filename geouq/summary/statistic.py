@@ -13,6 +13,8 @@ from typing import Any, ClassVar, Generic, NamedTuple, Protocol, Self, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from geouq.core.sending import Sendable
+
 Array = NDArray[Any]
 Spec = Mapping[str, Any]
 Dimensions = Mapping[str, tuple[str, ...]]
@@ -74,7 +76,7 @@ class StatisticBasis(Protocol):
         """Return the statistic that sums of rows (R, width) are, with the leading dimension (R)."""
 
 
-class Statistic:
+class Statistic(Sendable):
     """Sums over a set of pixels that merge exactly; leading dimensions (cells, resamples) are free.
 
     A subclass is a frozen dataclass. The methods here serve one whose fields are arrays that add.

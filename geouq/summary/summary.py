@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from geouq.core.distribution import NORMAL, Distribution
 from geouq.core.errors import AbsentError, SummaryError
+from geouq.core.sending import Sendable
 from geouq.summary.coverage_profile import CoverageProfile
 from geouq.summary.display import as_html, as_text
 from geouq.summary.equality import are_equal
@@ -35,7 +36,7 @@ T = TypeVar("T")
 
 
 @dataclass(frozen=True, eq=False)
-class Summary(Mapping[str, Statistic]):
+class Summary(Sendable, Mapping[str, Statistic]):
     """A mapping of names to the statistics of a set of pixels; leading dimensions (cells, resamples) are free.
 
     Summaries add: `a + b` is the summary of all pixels of both, and `sum(summaries)` that of many. Two summaries are

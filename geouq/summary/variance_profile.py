@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from geouq.core.compiled import compiled_for
 from geouq.core.errors import SummaryError
+from geouq.core.sending import Sendable
 from geouq.summary.binning import Runs, bin_rows, order_statistics, runs_of, split_row, square_of_variance
 from geouq.summary.moments import finite_or_missing
 from geouq.summary.statistic import Array, Dimensions, Partition, Spec, Statistic, StatisticBasis
@@ -52,7 +53,7 @@ def lower_bound(keys: Ints, shift: int) -> Floats:
 
 
 @dataclass(frozen=True)
-class Binned:
+class Binned(Sendable):
     """Sums of pixels by bin of predicted variance; leading dimensions as the profile's, bins last.
 
     edges : float64 (..., bins + 1). n : pixels. weight : sums of their weights, n where they have none, NaN where these

@@ -5,6 +5,7 @@ import os
 import signal
 import sys
 import textwrap
+import threading
 import time
 from functools import partial
 from subprocess import PIPE, Popen, run
@@ -130,6 +131,12 @@ def test_a_process_that_ends_costs_no_result(tmp_path):
 
         assert list(results(work)) == ["computed"]
         assert list(results(shared.begin(square, [3, 4]))) == [9, 16]
+
+
+def test_what_cannot_be_sent_is_computed_here(two):
+    work = two.begin(process_of, [threading.Lock(), "sent"])
+    time.sleep(0.5)
+    assert [one == os.getpid() for one in results(work)] == [True, False]
 
 
 def test_numbers_that_overflow_warn_in_no_other_process(two):
