@@ -91,7 +91,30 @@ with gdal_options():
         print(error)
 """
 TILED = {"tiled": True, "blockxsize": 64, "blockysize": 64}
+AZURE = "DefaultEndpointsProtocol=http;AccountName=account;{own};BlobEndpoint={address}/account"
+STORES = [  # folder of the server, path of the file, options of GDAL
+    ("bucket", "gs://bucket/a.tif", {"CPL_GS_ENDPOINT": "{address}/", "GS_NO_SIGN_REQUEST": "YES"}),
+    *(
+        ("account/box", "az://box/a.tif", {"AZURE_STORAGE_CONNECTION_STRING": AZURE.replace("{own}", own)})
+        for own in ("AccountKey=c2VjcmV0", "SharedAccessSignature=sv=1&sig=secret")
+    ),
+]
 FOR_HEADER = 5  # requests, also for that of a file that has just changed, which nothing identifies
+
+
+@pytest.mark.parametrize(("folder", "path", "options"), STORES, ids=["google", "azure, key", "azure, signature"])
+def test_pixels_in_the_store_of_a_provider_are_those_of_the_file(tmp_path, write_raster, folder, path, options):
+    pixels = np.random.default_rng(1).integers(0, 1000, (1, 200, 200)).astype(np.float32)
+    write_raster(tmp_path / "a.tif", pixels, **TILED)
+    (tmp_path / folder).mkdir(parents=True)
+    (tmp_path / "a.tif").rename(tmp_path / folder / "a.tif")
+    with serving(tmp_path, "nothing", faulty=0) as (address, asked):
+        server = {name: option.format(address=address) for name, option in options.items()}
+        command = [sys.executable, "-c", PIXELS, path]
+        done = subprocess.run(command, env=os.environ | server, capture_output=True, text=True, check=True, timeout=600)
+
+    assert done.stdout == f"{pixels.sum(dtype=float)} False\n"
+    assert asked[0].startswith(f"/{folder}/a.tif")
 
 
 @pytest.mark.parametrize("compress", ["none", "deflate"])
