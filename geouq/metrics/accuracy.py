@@ -74,6 +74,7 @@ def mean_std(summary: Summary) -> Floats:
     choice="level",
     bounds=NOT_NEGATIVE,
     is_judged=False,
+    heading="mean width of intervals",
     shown=("corrections",),
 )
 def width(summary: Summary, level: float) -> Floats:
