@@ -24,6 +24,8 @@ T = TypeVar("T")
 R = TypeVar("R")
 BACKLOG = 64  # items and results that may wait for the first of them
 LOOKS = 1.0  # seconds between looks for the first process
+# loky would end a process that takes 300 MB more than at its first work; the next one would import everything again
+ENVIRONMENT = {"LOKY_MAX_MEMORY_LEAK_SIZE": "1e18"}
 AHEAD = 2  # items that wait or are under way, for each process
 
 
@@ -207,7 +209,7 @@ def helpers(count: int) -> Iterator[Helpers]:
 
     # processes of concurrent.futures import the main module again, and so run a user's script that has no main guard;
     # those of loky do not
-    pool = ProcessPoolExecutor(count, initializer=_begin, initargs=(os.getpid(),))
+    pool = ProcessPoolExecutor(count, initializer=_begin, initargs=(os.getpid(),), env=ENVIRONMENT)
     shared = Helpers(pool, count)
     try:
         yield shared

@@ -71,15 +71,18 @@ def publish(evaluated: Evaluated, shared: Helpers) -> Results:
         shared.release()
         results = _results_of(evaluated, undrawn)
         grids = [place.grid for place in evaluated.summaries.places()]
+        evaluated.swept.reporter.stage("pages and results", 2)
         pages = _write_pages(evaluated, results, cells, figures, maps, missing=missing)
         with isolated("pages", NAME, outputs=[folder / NAME]):
             pages.append(write_item(_with_failures(results, missing), grids, maps, _date_of(results.record)))
+        evaluated.swept.reporter.advance("pages")
     results = _with_failures(results, missing)
     write_csv(results.tables["failures"], folder / "tables" / "failures.csv")
     names_of_classes = [one for path in maps if (one := path.with_name(f"{path.name}.aux.xml")).exists()]
     drawn = [folder / path for path in figures.values()]
     files += [*maps, *names_of_classes, *drawn, *pages, write_outcome(results)]
     files.append(save_checksums([*files, folder / "config.yaml"], folder))
+    evaluated.swept.reporter.advance("results.json")
     recalibrated, told = evaluated.recalibrated
     results = replace(results, files=(*files, *recalibrated), warnings=(*results.warnings, *told))
     log_results(results)
@@ -158,11 +161,13 @@ def write_tables(evaluated: Evaluated) -> list[Path]:
     for name in COLUMNS.keys() - tables.keys():
         (folder / f"{name}.csv").unlink(missing_ok=True)
     written = save_gates(evaluated.gates, evaluated.swept.folder / "gates.json")
+    evaluated.swept.reporter.stage("tables", len(tables))
     for name, table in tables.items():
         path = folder / f"{name}.csv"
         with isolated("tables", path.name, outputs=[path]):
             write_csv(table, path)
             written.append(path)
+        evaluated.swept.reporter.advance(path.name)
     path = folder / "error_correlation.json"
     with isolated("tables", path.name, outputs=[path]):
         written += write_models(evaluated.aggregates, record.variables, path)

@@ -139,6 +139,20 @@ def test_what_cannot_be_sent_is_computed_here(two):
     assert [one == os.getpid() for one in results(work)] == [True, False]
 
 
+def hold(size):
+    kept.append(np.ones(size))
+    time.sleep(1.1)  # loky looks once a second
+    return os.getpid()
+
+
+kept = []
+
+
+def test_a_process_may_take_more_memory_than_at_its_first_work():
+    with helpers(1) as shared:
+        assert len({*of_others(shared.begin(hold, [1, 1, 50_000_000, 1, 1]))}) == 1
+
+
 def test_numbers_that_overflow_warn_in_no_other_process(two):
     assert of_others(two.begin(overflows, [1e10] * 8)) == [np.inf] * 8
 

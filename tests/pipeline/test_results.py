@@ -16,6 +16,7 @@ from geouq.metrics import MetricOptions
 from geouq.numbers.gates import GateResult
 from geouq.pipeline.results import Results, write_outcome
 from geouq.regions import EvaluationUnit
+from geouq.runs.progress import Silent
 from geouq.runs.provenance import RunRecord
 from geouq.tables.rows import metric_rows, sorted_table
 from geouq.verdict import verdicts_of
@@ -33,6 +34,27 @@ def metrics():
     ]
     choices = {P95.name: MetricOptions((0.5, 0.9), (EQUAL_COUNT_10,))}
     return sorted_table("metrics", [row for pool in pools for row in metric_rows(pool, [P95], choices)])
+
+
+class Heard(Silent):
+    """Keeps the stages of a run and how many of their steps are left."""
+
+    def __init__(self):
+        self.left = {}
+
+    def stage(self, name, total):
+        self.left[name], self.last = total, name
+
+    def advance(self, _):
+        self.left[self.last] -= 1
+
+
+def test_progress_goes_on_until_the_last_file_is_written(tile_folder):
+    heard = Heard()
+    geouq.run(tile_folder(("a1",)), reporter=heard)
+
+    last = ["numbers", "tables", "cell maps", "figures", "pages and results"]
+    assert list(heard.left.items())[-5:] == [(stage, 0) for stage in last]
 
 
 def test_a_path_or_an_experiment_gives_tables_as_frames_and_the_files_written(tile_folder):
