@@ -115,6 +115,8 @@ class Verdict(Sendable):
     inside : Part
         Share of the truth inside the central intervals of the level nearest to the usual one, with the smallest p that
         the shape takes from it.
+    n : int or None
+        Number of valid pixels; None where it is not known.
     """
 
     findings: tuple[str, ...]
@@ -122,6 +124,7 @@ class Verdict(Sendable):
     spread: Part
     shape: Part
     inside: Part = Part("")
+    n: int | None = None
 
     @cached_property
     def coverage_level(self) -> float | None:
@@ -279,9 +282,9 @@ def verdict_of(rows: Iterable[Row], tests: Iterable[Row]) -> Verdict:
     shape = _shape(numbers, p_values) if spread.exists else _shape_without_std(numbers, p_values, inside)
     if shape.finding == SHAPE and (bias.finding or spread.finding):
         shape = replace(shape, finding="")
-    empty = not any(row["n"] for row in numbers.values())
-    findings = (NO_PIXELS,) if empty else _findings(bias, spread, shape, inside)
-    return Verdict(findings, bias, spread, shape, inside)
+    n = max((row["n"] for row in numbers.values()), default=0)
+    findings = _findings(bias, spread, shape, inside) if n else (NO_PIXELS,)
+    return Verdict(findings, bias, spread, shape, inside, n)
 
 
 def verdicts_of(rows: Iterable[Row], tests: Iterable[Row]) -> dict[Place, Verdict]:

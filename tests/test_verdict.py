@@ -192,3 +192,8 @@ def test_calibrated_forecasts_are_seldom_called_miscalibrated():
 
     # three parts of 5 % each: 3 of 20 at most; 8 or more happen once in 150 times
     assert sum(word in ("no miscalibration detected", "inconclusive") for word in words) > 12
+
+
+def test_a_verdict_knows_of_how_many_pixels_it_is():
+    row = {"metric": "z_mean", "bins": "", "group": "", "value": 0.2, "ci_low": None, "ci_high": None, "n": 17}
+    assert (verdict_of([row], []).n, verdict_of([], []).n) == (17, 0)

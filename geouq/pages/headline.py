@@ -3,6 +3,7 @@
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from statistics import median
 from typing import Literal
 
 from geouq.aggregates.area import half_width
@@ -24,6 +25,8 @@ NARROW_INTERVAL = 0.02  # of a coverage: narrower ones have one digit after the 
 NOTHING = "Nothing was evaluated: no variable has a valid pixel."
 FEWEST_MEMBERS = 3  # whose z have no variance
 CLEAR_SCATTER = 1.05  # of the errors of a perfect ensemble, from which it is named
+FEWEST_PIXELS = 30  # of which 90 % intervals hold all by chance in 4 % of cases
+SLIVER = 0.1  # of the pixels of the middle region
 FEW_CELLS = "too few independent cells to test"
 
 
@@ -110,24 +113,35 @@ def _worst_region(regions: Sequence[tuple[str, str, Verdict]]) -> tuple[Line | N
 
     A larger effect that is not significant is named after it.
     """
-    named = [one for one in regions if importance(one[2])[1]]
+    fewest = fewest_pixels(verdict for *_, verdict in regions)
+    named = [one for one in regions if importance(one[2], fewest)[1]]
     if not named:
         return None, ""
     largest = max(named, key=lambda one: severity(one[2]))
-    name, region, worst = max(named, key=lambda one: importance(one[2]))
+    name, region, worst = max(named, key=lambda one: importance(one[2], fewest))
     said = certainty(worst)
     if largest[2] is not worst:
         said += f"; {largest[0]} in {largest[1]} may be off by more: {certainty(largest[2])}"
     return Line(f"{name} in {region}", effect_words(worst), said), name
 
 
-def importance(verdict: Verdict | None) -> tuple[bool, bool, float]:
+def importance(verdict: Verdict | None, fewest: float = 0) -> tuple[bool, bool, float]:
     """Return a sort key, the most important last: whether a significant effect matters, whether one is named, its size.
 
-    An effect is named if it matters or is significant.
+    An effect is named if it is significant, or if it matters and `fewest` pixels or more show it.
     """
     matters, is_certain = severity(verdict) >= MATTERS, verdict is not None and verdict.is_certain
-    return is_certain and matters, is_certain or matters, severity(verdict)
+    is_shown = matters and (verdict is None or verdict.n is None or verdict.n >= fewest)
+    return is_certain and matters, is_certain or is_shown, severity(verdict)
+
+
+def fewest_pixels(regions: Iterable[Verdict]) -> float:
+    """Return how many pixels a region needs to be named for an effect that is not significant.
+
+    Chance alone makes the effect of few pixels large: of many regions, the smallest ones would be the worst.
+    """
+    counts = [verdict.n for verdict in regions if verdict.n]
+    return max(FEWEST_PIXELS, SLIVER * median(counts)) if counts else 0
 
 
 def headline_of_region(

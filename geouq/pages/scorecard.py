@@ -8,7 +8,7 @@ from geouq.config import Variable
 from geouq.core.wording import digits_from, true_minus, with_interval
 from geouq.maps.scales import OVER_CONFIDENT_ABOVE, SIGNED, SKILL, Rgb, hexadecimal
 from geouq.metrics import named
-from geouq.pages.headline import certainty, effect_words, importance
+from geouq.pages.headline import certainty, effect_words, fewest_pixels, importance
 from geouq.pages.marks import ELSEWHERE, HOLDS, MARKS, NOT_TESTED, OPEN
 from geouq.pages.sheet import DASH, padded
 from geouq.verdict import (
@@ -149,7 +149,9 @@ def scorecard(
     skill : mapping
         R² by place, for the last tab.
     """
-    rows = _aligned([_row(name, link, variables, verdicts, skill) for name, link in {"all": "", **regions}.items()])
+    fewest = fewest_pixels(verdict for (level, *_), verdict in verdicts.items() if level == "region")
+    links = {"all": "", **regions}
+    rows = _aligned([_row(name, link, variables, verdicts, skill, fewest=fewest) for name, link in links.items()])
     return [rows[0], *sorted(rows[1:], key=lambda row: row.importance, reverse=True)]
 
 
@@ -196,10 +198,13 @@ def _row(
     variables: Sequence[Variable],
     verdicts: Mapping[Place, Verdict],
     skill: Mapping[Place, float | None],
+    *,
+    fewest: float,
 ) -> CardRow:
-    places = [place_of(name, variable) for variable in variables]
-    cells = [_cell(verdicts.get(place), skill.get(place)) for place in places]
-    return CardRow(name, link, cells, max(map(importance, map(verdicts.get, places)), default=importance(None)))
+    own = [(verdicts.get(place), skill.get(place)) for place in (place_of(name, variable) for variable in variables)]
+    cells = [_cell(verdict, number) for verdict, number in own]
+    worst = max((importance(verdict, fewest) for verdict, _ in own), default=importance(None))
+    return CardRow(name, link, cells, worst)
 
 
 def _cell(verdict: Verdict | None, skill: float | None) -> CardCell:

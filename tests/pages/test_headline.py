@@ -283,6 +283,34 @@ def test_an_over_wide_std_is_as_bad_as_one_that_is_too_small_by_the_same_factor(
     assert "errors scatter 0.455 times as much as predicted" in found.lines[0].effect
 
 
+def sized(n, *choice, **choices):
+    return replace(verdict(*choice, **choices), n=n)
+
+
+@pytest.mark.parametrize(
+    ("n", "worst"), [(1, "AGB in west"), (29, "AGB in west"), (900, "AGB in west"), (1100, "AGB in p1")]
+)
+def test_a_sliver_is_not_the_worst_region(n, worst):
+    sliver = sized(n, 9.0, coverage=0.0, reason=FEW, word="cannot be tested")
+    others = [sized(10_000, 1.5), sized(12_000), sized(10_000)]
+    found = answer(
+        {"AGB": verdict()}, [("p1", "AGB", sliver), *zip(("west", "b", "c"), ["AGB"] * 3, others, strict=True)]
+    )
+
+    assert found.worst.name == worst
+    assert "p1" not in found.worst.certainty
+
+
+def test_no_region_is_the_worst_where_all_have_a_few_pixels():
+    regions = [(f"p{n}", "AGB", sized(n, 9.0, coverage=0.0, reason=FEW, word="cannot be tested")) for n in (1, 5, 20)]
+    assert answer({"AGB": verdict()}, regions).worst is None
+
+
+def test_a_sliver_with_a_significant_effect_is_named():
+    found = answer({"AGB": verdict()}, [("p1", "AGB", sized(25, 2.0, finding=OVER)), ("p2", "AGB", sized(10_000, 1.5))])
+    assert found.worst.name == "AGB in p1"
+
+
 def test_the_worst_region_is_named_although_it_cannot_be_tested():
     worst = verdict(2.5, coverage=0.46, reason=FEW, word="cannot be tested")
     found = answer({"AGB": verdict(), "Clay": verdict()}, [("east", "Clay", worst), ("west", "AGB", verdict(1.1))])

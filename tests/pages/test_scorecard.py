@@ -221,6 +221,18 @@ def test_the_whole_comes_first_and_then_the_worst_region():
     assert [row.name for row in rows] == ["all", "b", "c", "a"]
 
 
+def test_slivers_come_after_the_regions_whose_effects_are_more_than_chance():
+    of = {"all": (1.0, 30_000), "a": (1.5, 9000), "b": (9.0, 3), "c": (2.0, 8000), "d": (1.0, 7000)}
+    found = {
+        ("all" if name == "all" else "region", name, "v", ""): replace(verdict(part(std)), n=n)
+        for name, (std, n) in of.items()
+    }
+
+    rows = scorecard([VARIABLE], {name: f"{name}.html" for name in "abcd"}, found, {})
+
+    assert [row.name for row in rows] == ["all", "c", "a", "b", "d"]
+
+
 def test_the_first_tab_shows_the_coverage_as_the_first_number_of_the_answer_does():
     assert TABS[0].key == "coverage"
 
