@@ -46,7 +46,7 @@ from geouq.tables.rows import (
 from geouq.verdict import Place, Verdict, verdicts_of
 
 AS_THEY_ARE = 1 << 15  # rows of regions, some 0.6 kB each; more are packed
-ZONES_SHOWN = 60  # of more polygons or classes, pages and figures would be thousands
+ZONES_SHOWN = 1000  # of more polygons or classes, pages would take minutes
 
 
 @dataclass(frozen=True)

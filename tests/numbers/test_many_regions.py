@@ -1,7 +1,9 @@
 """Runs of many regions and variables: what does not stay in memory is the same to the last bit."""
 
+import numpy as np
 import pytest
 from alike import same
+from landscape import write_raster, write_tiles
 
 import geouq
 from geouq import regions
@@ -63,3 +65,35 @@ def test_sums_that_are_read_again_have_the_same_bits(run_of_regions):
         assert list(one.variables) == ["cover"] == list(of_variable(unit, "cover").variables)
         with pytest.raises(KeyError):
             one.variables["height"]
+
+
+@pytest.fixture(scope="module")
+def run_of_classes(tmp_path_factory):
+    """Return a run of one variable whose regions are 64 classes of four rows each."""
+    folder = tmp_path_factory.mktemp("classes")
+    names = ", ".join(f"{code}: field_{code}" for code in range(1, 65))
+    text = f"variables: [height]\nregions: {{fields: {{classes: fields.tif, names: {{{names}}}}}}}\n"
+    config = write_tiles(folder, ("a",), (256, 64), text + "output: {maps: none, figures: none}\n")
+    rows = np.repeat(np.arange(1, 65), 4).astype(np.uint8)
+    write_raster(folder / "fields.tif", np.broadcast_to(rows[:, None], (1, 256, 64)))
+    return geouq.run(str(config), options=geouq.Options(out=folder / "out")).folder
+
+
+def test_many_polygons_or_classes_have_pages_and_rows_on_the_scorecard(run_of_classes):
+    pages = {path.stem for path in (run_of_classes / "report").glob("*.html")}
+    assert pages == {"index", *(f"field_{code}" for code in range(1, 65))}
+    assert 'href="field_64.html"' in (run_of_classes / "report/index.html").read_text(encoding="utf-8")
+
+
+def test_of_too_many_polygons_or_classes_only_the_tables_tell(run_of_classes, monkeypatch):
+    monkeypatch.setattr(run_metrics, "ZONES_SHOWN", 63)
+    results = geouq.report(run_of_classes)
+
+    assert "field_64.html" not in (run_of_classes / "report/index.html").read_text(encoding="utf-8")
+    assert any(
+        warning.startswith("64 regions from polygons and classes stand in the tables") for warning in results.warnings
+    )
+    assert {row["name"] for row in results.tables["metrics"].rows if row["level"] == "region"} >= {
+        "field_1",
+        "field_64",
+    }
