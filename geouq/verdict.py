@@ -282,7 +282,7 @@ def verdict_of(rows: Iterable[Row], tests: Iterable[Row]) -> Verdict:
     shape = _shape(numbers, p_values) if spread.exists else _shape_without_std(numbers, p_values, inside)
     if shape.finding == SHAPE and (bias.finding or spread.finding):
         shape = replace(shape, finding="")
-    n = max((row["n"] for row in numbers.values()), default=0)
+    n = max((row["n"] for row in numbers.values() if row["n"]), default=0)
     findings = _findings(bias, spread, shape, inside) if n else (NO_PIXELS,)
     return Verdict(findings, bias, spread, shape, inside, n)
 

@@ -196,4 +196,5 @@ def test_calibrated_forecasts_are_seldom_called_miscalibrated():
 
 def test_a_verdict_knows_of_how_many_pixels_it_is():
     row = {"metric": "z_mean", "bins": "", "group": "", "value": 0.2, "ci_low": None, "ci_high": None, "n": 17}
-    assert (verdict_of([row], []).n, verdict_of([], []).n) == (17, 0)
+    unknown = row | {"metric": "z_std", "value": None, "n": None}
+    assert (verdict_of([row, unknown], []).n, verdict_of([], []).n) == (17, 0)

@@ -69,7 +69,7 @@ def test_sums_that_are_read_again_have_the_same_bits(run_of_regions):
 
 @pytest.fixture(scope="module")
 def run_of_classes(tmp_path_factory):
-    """Return a run of one variable whose regions are 64 classes of four rows each."""
+    """Return the folder of a run with one variable and 64 classes as regions."""
     folder = tmp_path_factory.mktemp("classes")
     names = ", ".join(f"{code}: field_{code}" for code in range(1, 65))
     text = f"variables: [height]\nregions: {{fields: {{classes: fields.tif, names: {{{names}}}}}}}\n"
