@@ -4,11 +4,12 @@ import signal
 import sys
 
 from geouq.core.interrupts import ENDING, SIGNALLED, interrupts, received
-from geouq.core.usage import collect_rarely, end_quickly
+from geouq.core.usage import collect_rarely, compute_matrices_in_one_thread, end_quickly
 
 
 def main() -> None:
     """Import the commands and run one; a signal that comes meanwhile ends the program like one that comes later."""
+    compute_matrices_in_one_thread()
     collect_rarely()
     end_quickly()
     with interrupts():

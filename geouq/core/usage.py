@@ -26,8 +26,10 @@ _REMEDIES = {
     )
     if (code := getattr(errno, name, None))
 }
-NEW_OBJECTS, ROUNDS = 20_000, 20  # before garbage is collected; older objects after so many rounds
+NEW_OBJECTS, ROUNDS = 100_000, 20  # before garbage is collected; older objects after so many rounds
 CGROUP = Path("/sys/fs/cgroup/memory.max")  # what a container may take
+# matrices are small here: a second thread of OpenBLAS or MKL waits in a loop for longer than it computes
+ONE_THREAD = {"OPENBLAS_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
 ASSUMED_MEMORY = 8 << 30  # bytes; `--memory` gives another limit
 
 
@@ -98,6 +100,17 @@ def resources(seconds: float) -> str:
 def collect_rarely() -> None:
     """Let Python look for cycles of garbage after more new objects than usual: a run makes many, and few cycles."""
     gc.set_threshold(NEW_OBJECTS, ROUNDS, ROUNDS)
+
+
+def keep_what_is_imported() -> None:
+    """Let no garbage collection look through what is there now, such as imported modules: that takes 0.2 s."""
+    gc.freeze()
+
+
+def compute_matrices_in_one_thread() -> None:
+    """Let numpy, which must not be imported yet, start no threads of its own; what the user has set stays."""
+    for name, threads in ONE_THREAD.items():
+        os.environ.setdefault(name, threads)
 
 
 def end_quickly() -> None:

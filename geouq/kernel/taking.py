@@ -11,10 +11,9 @@ Ints = NDArray[np.int64]
 Rows = tuple[Ints, Floats]
 
 
-@compiled
 def take_cells(cells: CellSums) -> CellSums:
     """Return a copy of the cells without unused room, and empty them."""
-    used = cells.entries[0]
+    used = int(cells.entries[0])
     taken = CellSums(
         cells.n.copy(),
         cells.weight.copy(),
@@ -38,7 +37,6 @@ def take_cells(cells: CellSums) -> CellSums:
     return taken
 
 
-@compiled
 def take_counts(totals: Totals) -> tuple[Floats, Ints, Floats]:
     """Return copies of the counts of z, the excluded pixels and the sums by threshold; empty all small totals."""
     taken = totals.z_counts.copy(), totals.excluded.copy(), totals.exceeding.copy()
@@ -47,42 +45,17 @@ def take_counts(totals: Totals) -> tuple[Floats, Ints, Floats]:
     return taken
 
 
-@compiled
 def take_keys(counts: Floats, touched: NDArray[np.uint8]) -> Rows:
     """Return the keys that have counts, increasing from 0, and their counts (keys, columns); empty them.
 
     counts : of all keys, one after the other. touched : which blocks of keys have some.
     """
-    columns, used, found = len(counts) // (BLOCKS * BLOCK), _touched_blocks(touched), 0
-    keys = np.empty(len(used) * BLOCK, np.int64)
-    for block in used:
-        for key in range(block * BLOCK, (block + 1) * BLOCK):
-            total, first = 0.0, key * columns
-            for j in range(columns):
-                total += counts[first + j]
-            keys[found] = key
-            found += int(total > 0)
-    rows = np.empty((found, columns))
-    for i in range(found):
-        first = keys[i] * columns
-        for j in range(columns):
-            rows[i, j] = counts[first + j]
-            counts[first + j] = 0.0
-    touched[:] = 0
-    return keys[:found].copy(), rows
-
-
-@compiled
-def _touched_blocks(touched: NDArray[np.uint8]) -> Ints:
-    """Return the numbers of the blocks that are touched; eight that are not are passed over at once."""
-    eights, count = touched.view(np.uint64), np.int64(0)
-    blocks = np.empty(8 * np.count_nonzero(eights), np.int64)
-    for i in range(len(eights)):
-        if eights[i] > 0:
-            for block in range(8 * i, 8 * i + 8):
-                blocks[count] = block
-                count += np.int64(touched[block] > 0)
-    return blocks[:count]
+    blocks, every = np.flatnonzero(touched), counts.reshape(BLOCKS, BLOCK, -1)
+    rows = every[blocks].reshape(len(blocks) * BLOCK, every.shape[-1])
+    every[blocks], touched[:] = 0.0, 0
+    used = (rows > 0).any(axis=1)
+    keys = np.add.outer(blocks * np.int64(BLOCK), np.arange(BLOCK)).ravel()
+    return keys[used], rows[used]
 
 
 @compiled

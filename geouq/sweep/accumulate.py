@@ -328,6 +328,9 @@ class VariableSum:
         """Return the profile of the whole, and free the bands."""
         bands = self._bands
         if not self._swept:
+            if self._every is not None:
+                for band in bands:
+                    band.give_up_tail()  # every pixel is kept
             profile = reduce(add, (bands.pop(0).profile(float(lowest), float(highest)) for _ in tuple(bands)))
             return self._keeping_few(profile)
         bands.clear()
@@ -365,7 +368,7 @@ class _BandSum:
         """Add the next group."""
         self.z_counts += part.z_counts
         if part.kept.tail == 0:
-            self._give_up()
+            self.give_up_tail()
         if np.isinf(part.highest):
             return
         if part.profile is not None:
@@ -407,7 +410,7 @@ class _BandSum:
             self._kept = [self._rows_of_tail(self._highest)]
             self._stored = len(self._kept[0])
         if self._stored > self._room:
-            self._give_up()
+            self.give_up_tail()
 
     def _rows_of_tail(self, highest: float) -> Floats:
         """Return the stored pixels that belong to the tail below that highest variance."""
@@ -416,5 +419,6 @@ class _BandSum:
             rows = rows[key_of(rows[:, 0], FINE_SHIFT) >= key_of(highest / self._tail, FINE_SHIFT)]
         return rows
 
-    def _give_up(self) -> None:
+    def give_up_tail(self) -> None:
+        """Keep no pixel any more."""
         self._tail, self._stored, self._kept = 0, 0, [self._kept[0][:0]]

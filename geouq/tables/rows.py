@@ -1,4 +1,4 @@
-"""Summaries as tidy rows, and rows as CSV, Parquet and Markdown."""
+"""Summaries as tidy rows, and rows as CSV."""
 
 import csv
 import io
@@ -7,7 +7,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import islice, product
+from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
@@ -39,14 +39,13 @@ from geouq.metrics.ordering import UNRESOLVED
 from geouq.regions import EvaluationUnit
 from geouq.summary import Summary, TileWholes
 from geouq.summary.form import GAUSSIAN, Form
-from geouq.tables.columns import COLUMN, COLUMNS
+from geouq.tables.columns import COLUMNS
 from geouq.tables.packed import PackedRows
 
 if TYPE_CHECKING:
     import pandas as pd
 
 HEAVY_BIN = 0.95
-TOGETHER = 1 << 13  # rows of a group of a Parquet file
 OVERFLOW = "overflow"
 OUTSIDE = "a truth lies where the distribution has no density"
 OF_NORMAL = "of normal forecasts alone"
@@ -290,24 +289,6 @@ def as_frame(table: Table) -> "pd.DataFrame":
 
     known = [{name: value for name, value in row.items() if value is not None} for row in table.rows]
     return pd.DataFrame(known, columns=list(table.columns))
-
-
-def write_parquet(table: Table, path: Path, metadata: Mapping[str, str]) -> bool:
-    """Write rows as Parquet, with the metadata in the schema; False where the extra `parquet` is not installed."""
-    try:
-        import pyarrow as pa  # noqa: PLC0415  an optional dependency
-        import pyarrow.parquet as pq  # noqa: PLC0415
-    except ImportError:
-        return False
-    kinds = {"text": pa.string(), "whole": pa.int64(), "number": pa.float64()}
-    fields = [(column, kinds[COLUMN[column].kind]) for column in table.columns]
-    schema = pa.schema(fields, metadata={f"geouq.{key}": value for key, value in metadata.items()})
-    waiting = iter(table.values())
-    with atomic_write(path) as part, pq.ParquetWriter(part.absolute(), schema) as file:  # `a:b/c` would be an address
-        while rows := list(islice(waiting, TOGETHER)):
-            columns = map(pa.array, zip(*rows, strict=True), schema.types)
-            file.write_table(pa.Table.from_arrays(list(columns), schema=schema))
-    return True
 
 
 def _of(unit: EvaluationUnit, variable: Variable) -> Row:

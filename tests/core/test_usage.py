@@ -1,7 +1,10 @@
 """What the system says of this process, and a system that says nothing."""
 
+import os
 import subprocess
 import sys
+
+import pytest
 
 from geouq.core import usage
 
@@ -41,3 +44,24 @@ def test_a_process_that_ends_quickly_looks_at_no_object_at_its_end():
     done = subprocess.run([sys.executable, "-c", ENDS_QUICKLY], check=True, timeout=600, capture_output=True, text=True)
 
     assert done.stdout.split() == ["False", "True"]
+
+
+ONE_THREAD = """import os, sys
+sys.argv = ["geouq", "--version"]
+from geouq.__main__ import main
+try:
+    main()
+except SystemExit:
+    print(os.environ["OPENBLAS_NUM_THREADS"], "numpy" in sys.modules)
+"""
+
+
+@pytest.mark.parametrize(("given", "threads"), [({}, "1"), ({"OPENBLAS_NUM_THREADS": "3"}, "3")])
+def test_matrices_are_computed_in_one_thread_unless_the_user_says_otherwise(given, threads, monkeypatch):
+    monkeypatch.delenv("OPENBLAS_NUM_THREADS", raising=False)
+    done = subprocess.run(
+        [sys.executable, "-c", ONE_THREAD], check=True, timeout=600, capture_output=True, text=True,
+        env=os.environ | given,
+    )  # fmt: skip
+
+    assert done.stdout.splitlines()[-1].split()[0] == threads

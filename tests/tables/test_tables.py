@@ -2,6 +2,9 @@
 
 import csv
 import io
+import math
+import subprocess
+import sys
 
 import numpy as np
 import pyarrow.parquet as pq
@@ -15,6 +18,7 @@ from geouq.config import EQUAL_COUNT_10, EQUAL_WIDTH_10, Groups, Variable
 from geouq.metrics import MetricOptions
 from geouq.regions import EvaluationUnit
 from geouq.summary import empty_summary
+from geouq.tables.parquet import write_parquet
 from geouq.tables.rows import (
     Table,
     as_csv,
@@ -24,7 +28,6 @@ from geouq.tables.rows import (
     metric_rows,
     mostly_odd,
     sorted_table,
-    write_parquet,
 )
 
 P95 = Variable(name="P95", band=1, units="m")
@@ -144,3 +147,32 @@ def test_parquet_is_typed(pool, tmp_path):
     assert str(read.schema.field("value").type) == "double"
     assert str(read.schema.field("n").type) == "int64"
     assert read.column("value").to_pylist() == [row["value"] for row in table.rows]
+
+
+@pytest.mark.parametrize(
+    ("column", "values"),
+    [
+        ("name", ["a", None, "", "größer", None, "b" * 300, "z", None, "last"]),
+        ("n", [1, None, 2**62, -5, 0, None, 7, 8, 9]),
+        ("value", [0.1, None, math.inf, -0.0, 5e-324, None, 1.0, 2.0, 3.0]),
+        ("value", [None] * 9),
+        ("name", [None] * 9),
+    ],
+)
+def test_parquet_keeps_each_value_and_what_is_missing(column, values, tmp_path):
+    write_parquet(Table((column,), tuple({column: value} for value in values)), tmp_path / "m.parquet", {})
+
+    assert pq.read_table(tmp_path / "m.parquet").column(column).to_pylist() == values
+    pq.read_table(tmp_path / "m.parquet").validate(full=True)
+
+
+def test_parquet_is_written_without_pandas(tmp_path):
+    code = f"""
+import sys
+from pathlib import Path
+from geouq.tables.parquet import write_parquet
+from geouq.tables.rows import Table
+write_parquet(Table(("name", "n"), ({{"name": "a", "n": None}},)), Path({str(tmp_path / "m.parquet")!r}), {{}})
+print("pandas" in sys.modules)
+"""
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "False\n"
