@@ -18,14 +18,14 @@ from typing import Any, Generic, TypeVar
 
 from geouq.core.failures import Failure, are_collected, collecting, record_again
 from geouq.core.overflow import overflow_is_missing
-from geouq.core.usage import collect_rarely, end_quickly
+from geouq.core.usage import ONE_THREAD, collect_rarely, end_quickly
 
 T = TypeVar("T")
 R = TypeVar("R")
 BACKLOG = 64  # items and results that may wait for the first of them
 LOOKS = 1.0  # seconds between looks for the first process
 # loky would end a process that takes 300 MB more than at its first work; the next one would import everything again
-ENVIRONMENT = {"LOKY_MAX_MEMORY_LEAK_SIZE": "1e18"}
+ENVIRONMENT = {"LOKY_MAX_MEMORY_LEAK_SIZE": "1e18", **ONE_THREAD}
 AHEAD = 2  # items that wait or are under way, for each process
 
 
@@ -49,6 +49,13 @@ class Helpers:
     def begin(self, function: Callable[[T], R], items: Iterable[T]) -> Sequence["Work[T, R]"]:
         """Submit items to the processes, and return without waiting for the results."""
         return [self._work(function, item) for item in items]
+
+    def begin_next(self, function: Callable[[T], R], item: T) -> "Work[T, R]":
+        """Submit an item before those that wait, and return without waiting for the result."""
+        work = Work(function, item)
+        if self._queue is not None:
+            self._queue.add_first(work)
+        return work
 
     def share(self, function: Callable[[T], R], items: Iterable[T]) -> Iterator[R]:
         """Yield function(item) for each item, in order; compute it in this process if no other one is free."""
@@ -107,6 +114,12 @@ class _Queue:
         """Queue work for the next process that is free."""
         with self._lock:
             self._waiting.append(work)
+            self._send()
+
+    def add_first(self, work: "Work[Any, Any]") -> None:
+        """Queue work before all that waits."""
+        with self._lock:
+            self._waiting.appendleft(work)
             self._send()
 
     def leave(self, most: int) -> None:

@@ -1,13 +1,13 @@
 """All maps of a run with their mosaics and styles; no pixel is read."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
 from geouq.config import Experiment, Variable
 from geouq.core.failures import isolated
-from geouq.core.processes import Helpers, results
+from geouq.core.processes import Helpers, Work, results
 from geouq.core.usage import give_back
 from geouq.maps.cell_metrics import Cellwise
 from geouq.maps.cells import paths_of_cells, write_cell_maps
@@ -28,7 +28,7 @@ from geouq.summary import Summary, TilePlace
 class Evaluated:
     """A run whose pixels are summarised.
 
-    metric_options, wholes : of each variable, by its name. first : name of the variable on which the maps open.
+    metric_options, wholes : of each variable, by its name.
     """
 
     experiment: Experiment
@@ -36,7 +36,6 @@ class Evaluated:
     summaries: SavedSummaries
     metric_options: Mapping[str, MetricOptions]
     wholes: Mapping[str, Summary]
-    first: str
 
 
 @dataclass(frozen=True)
@@ -58,13 +57,62 @@ class _Together:
     folder: Path
 
 
-def write_maps(run: Evaluated, folder: Path, reporter: Reporter, shared: Helpers) -> list[Path]:
-    """Write styles and mosaics of the maps of pixels, and the maps of cells; the paths of all, those of pixels too."""
+@dataclass(frozen=True)
+class MapsUnderWay:
+    """The maps of a run, which other processes write meanwhile.
+
+    cells : the maps of each variable. together : one file with the cells of all variables.
+    """
+
+    run: Evaluated
+    folder: Path
+    cells: Sequence[Work[_CellMaps, list[Path]]]
+    together: Work[_Together, list[Path]] | None = None
+
+
+def begin_maps(run: Evaluated, folder: Path, shared: Helpers) -> MapsUnderWay:
+    """Begin to write the maps of the cells of each variable."""
+    names = [name for name in run.experiment.output.maps if not is_pixel_map(name)]
+    if not names or not run.record.tiles:
+        (folder / CELLS_TOGETHER).unlink(missing_ok=True)
+        return MapsUnderWay(run, folder, ())
+    tags = {"GEOUQ_INPUTS": ", ".join(run.record.tiles), "GEOUQ_CONFIG_SHA256": run.record.config_sha256}
+    places, options, wholes = tuple(run.summaries.places()), run.metric_options, run.wholes
+    each = [
+        Cellwise(one, partial(run.summaries.cells, variable=one.name), names, options[one.name], wholes[one.name])
+        for one in run.record.variables
+    ]
+    work = shared.begin(_write_cells, [_CellMaps(cells, places, folder, tags) for cells in each])
+    return MapsUnderWay(run, folder, work)
+
+
+def join_cells(maps: MapsUnderWay, reporter: Reporter, shared: Helpers) -> MapsUnderWay:
+    """Wait for the maps of cells, and begin to write the cells of all variables in one file."""
+    if not maps.cells:
+        return maps
+    variables = maps.run.record.variables
+    reporter.stage("cell maps", len(variables))
+    packages: dict[str, Path] = {}
+    for variable, paths in zip(variables, results(maps.cells), strict=True):
+        packages.update((variable.name, path) for path in paths if path.suffix == ".gpkg")
+        reporter.advance(variable.name)
+    together = shared.begin_next(_write_together, _Together(packages, variables, maps.folder))
+    return replace(maps, together=together)
+
+
+def finish_maps(maps: MapsUnderWay, first: str) -> list[Path]:
+    """Write styles and mosaics of the maps of pixels, and one layer for all maps; return the paths of all maps.
+
+    first : name of the variable on which the layer opens.
+    """
+    run, folder = maps.run, maps.folder
     if not run.record.tiles:
         return []
-    written = _sidecars_of_pixel_maps(run, folder) + _maps_of_cells(run, folder, reporter, shared)
+    written = _sidecars_of_pixel_maps(run, folder)
+    written += [path for one in maps.cells for path in one.result()]
+    written += maps.together.result() if maps.together else []
     with isolated("maps", NAME, outputs=[folder / NAME]):
-        written += write_layer_definition(written, run.record.variables, run.record.name, folder, run.first)
+        written += write_layer_definition(written, run.record.variables, run.record.name, folder, first)
     return written
 
 
@@ -76,31 +124,6 @@ def _sidecars_of_pixel_maps(run: Evaluated, folder: Path) -> list[Path]:
         written += [path_of_map(place.tile, name, folder) for place in there]
         with isolated("maps", f"mosaic and styles of {name}"):
             written += write_sidecars(name, there, run.record.variables, run.wholes, folder) if there else []
-    return written
-
-
-def _maps_of_cells(run: Evaluated, folder: Path, reporter: Reporter, shared: Helpers) -> list[Path]:
-    names = [name for name in run.experiment.output.maps if not is_pixel_map(name)]
-    tags = {"GEOUQ_INPUTS": ", ".join(run.record.tiles), "GEOUQ_CONFIG_SHA256": run.record.config_sha256}
-    written: list[Path] = []
-    if not names:
-        (folder / CELLS_TOGETHER).unlink(missing_ok=True)
-        return written
-    places, variables = tuple(run.summaries.places()), run.record.variables
-    options, wholes = run.metric_options, run.wholes
-    each = [
-        Cellwise(one, partial(run.summaries.cells, variable=one.name), names, options[one.name], wholes[one.name])
-        for one in variables
-    ]
-    reporter.stage("cell maps", len(variables))
-    work = shared.begin(_write_cells, [_CellMaps(cells, places, folder, tags) for cells in each])
-    packages: dict[str, Path] = {}
-    for variable, paths in zip(variables, results(work), strict=True):
-        written += paths
-        packages.update((variable.name, path) for path in paths if path.suffix == ".gpkg")
-        reporter.advance(variable.name)
-    for paths in results(shared.begin(_write_together, [_Together(packages, variables, folder)])):
-        written += paths
     return written
 
 

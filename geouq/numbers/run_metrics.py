@@ -76,6 +76,11 @@ class Numbers:
     uneven: Sequence[str] = ()
     verdicts: Mapping[Place, Verdict] = field(default_factory=dict)
 
+    @property
+    def wholes(self) -> Mapping[str, Summary]:
+        """All pixels of each variable."""
+        return next(unit.variables for unit in self.shown if unit.level == "all")
+
 
 def metric_options_of(
     experiment: Experiment, variables: Sequence[Variable], summaries: SavedSummaries

@@ -5,13 +5,13 @@ This module imports little, so that the processes start while this one still imp
 
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from importlib import import_module
 
 from geouq.config import Experiment
 from geouq.core.compiled import compile_ahead, is_compiled, is_kept
 from geouq.core.processes import Helpers, helpers
-from geouq.core.usage import machine_memory
+from geouq.core.usage import keep_what_is_imported, machine_memory
 
 WORTH_SHARING = 16  # variables in regions: a second or two
 ZONES = 8  # regions that a layer of polygons or classes is taken to have
@@ -40,9 +40,13 @@ def regions_of(experiment: Experiment) -> int:
 
 
 def import_and_compile() -> None:
-    """Import and compile the code that computes numbers, then import the code that draws."""
+    """Import and compile the code that computes numbers, then import the code that writes maps and draws."""
     import_module("geouq.numbers.unit_numbers")
     import_module("geouq.aggregates")
     compile_ahead()
+    for package in ("pyogrio", "pyarrow.parquet"):  # optional
+        with suppress(ImportError):
+            import_module(package)
     import_module("geouq.drawing")
     import_module("geouq.pipeline.figures")
+    keep_what_is_imported()  # loky collects garbage after its first work

@@ -12,9 +12,12 @@ from geouq.core.overflow import overflow_is_missing
 from geouq.core.processes import Helpers
 from geouq.core.usage import give_back
 from geouq.core.wording import counted
+from geouq.maps.pipeline import Evaluated as OfMaps
+from geouq.maps.pipeline import begin_maps
 from geouq.numbers.gates import judge
 from geouq.numbers.run_metrics import Numbers, metric_options_of, numbers_of
-from geouq.pipeline.stages import Evaluated, Swept
+from geouq.pipeline.figures import begin_early
+from geouq.pipeline.stages import Evaluated, Measured, Swept
 from geouq.recalibration import JustRun, recalibrate_run
 from geouq.tables.rows import Row
 from geouq.verdict import Place, Verdict, are_empty
@@ -33,13 +36,16 @@ def evaluate(swept: Swept, shared: Helpers) -> Evaluated:
         numbers = numbers_of(
             swept.experiment, swept.record, summaries, metric_options, reporter=swept.reporter, shared=shared
         )
+        cells = OfMaps(swept.experiment, swept.record, summaries, metric_options, numbers.wholes)
+        maps = begin_maps(cells, swept.folder / "maps", shared)
+        drawing = begin_early(Measured(swept, summaries, metric_options, numbers), shared)
         aggregates = _aggregates(swept, shared)
         numbers = _with_aggregates(numbers, aggregates, swept)
         missing.extend(nothing_evaluated(numbers.verdicts, len(swept.record.tiles)))
         gates = tuple(judge(swept.experiment, numbers.tables["metrics"], _rows_of_means(numbers)))
     give_back()  # what the resamples took, as figures and maps need memory of their own
     return Evaluated(
-        swept, summaries, metric_options, numbers, aggregates, gates, recalibrated, tuple(missing)
+        swept, summaries, metric_options, numbers, aggregates, maps, drawing, gates, recalibrated, tuple(missing)
     )  # fmt: skip
 
 

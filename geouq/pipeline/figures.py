@@ -7,14 +7,15 @@ from pathlib import Path
 
 from geouq.config import BinScheme, Intervals
 from geouq.core.failures import isolated
-from geouq.core.processes import Helpers, Work, results
+from geouq.core.processes import Helpers, results
 from geouq.inference import Inference
 from geouq.metrics import MetricOptions
 from geouq.numbers.run_metrics import preferred_scheme
 from geouq.numbers.saved_sums import are_read_again, of_variable
-from geouq.pipeline.stages import Evaluated
+from geouq.pipeline.stages import Drawing, Measured
 from geouq.regions import EvaluationUnit
-from geouq.runs.default_figures import Wanted, by_default
+from geouq.runs.default_figures import OF_SUMS, Wanted, by_default
+from geouq.runs.progress import Reporter
 from geouq.runs.store import Part, SavedSummaries
 from geouq.summary import Summary
 from geouq.tables.rows import Row, Table
@@ -22,18 +23,8 @@ from geouq.verdict import Place, Verdict
 
 RowsOf = Mapping[tuple[str, str], Mapping[str, Sequence[Row]]]
 FigurePaths = Mapping[tuple[str, str, str], str]  # by region, variable and title
-FEW = 4  # figures for each process, which it draws while this one would import matplotlib
+FEW = 6  # figures for each process, which it draws while this one would import matplotlib
 MOST_SENT = 40  # regions whose summaries are sent with a figure
-OF_SUMS = frozenset({"reliability", "calibration"})  # figures that show no rows of tables; a run draws them by default
-
-
-@dataclass(frozen=True)
-class Drawing:
-    """Figures that worker processes draw. left : number of requested figures that are not drawn."""
-
-    wanted: Sequence[Wanted]
-    work: Sequence[Work["ToDraw", tuple[str, str]]]
-    left: int
 
 
 @dataclass(frozen=True)
@@ -57,52 +48,71 @@ class ToDraw:
     whole: Summary
 
 
-def begin_figures(evaluated: Evaluated, shared: Helpers) -> Drawing:
+def begin_early(measured: Measured, shared: Helpers) -> Drawing | None:
+    """Begin to draw the figures before means of areas are known; None where a figure shows rows of tables."""
+    output = measured.swept.experiment.output
+    if not OF_SUMS.keys() >= {*output.figures, *output.region_figures}:
+        return None
+    return begin_figures(measured, shared)
+
+
+def begin_figures(measured: Measured, shared: Helpers) -> Drawing:
     """Begin to draw the figures of the whole and of regions; of very many, the first (`default_figures.MOST`)."""
-    numbers, output = evaluated.numbers, evaluated.swept.experiment.output
-    variables = evaluated.swept.record.variables
+    numbers, output = measured.numbers, measured.swept.experiment.output
+    variables = measured.swept.record.variables
     wanted, left = by_default(numbers.shown, variables, output.figures, output.region_figures)
-    zones = evaluated.summaries.zones()
-    rows = {} if OF_SUMS.issuperset(one.figure for one in wanted) else _rows_by_variable(numbers.tables)
+    zones = measured.summaries.zones()
+    rows = {} if OF_SUMS.keys() >= {one.figure for one in wanted} else _rows_by_variable(numbers.tables)
     # a figure of the whole takes the summaries of all regions along: of many, that is longer than to draw it here
     shared = shared if are_read_again(numbers.shown) or len(numbers.shown) <= MOST_SENT else Helpers()
-    return Drawing(wanted, shared.begin(draw, [_to_draw(evaluated, one, zones, rows) for one in wanted]), left)
+    return Drawing(wanted, shared.begin(draw, [_to_draw(measured, one, zones, rows) for one in wanted]), left)
 
 
-def finish_figures(
-    evaluated: Evaluated, drawing: Drawing, shared: Helpers
-) -> tuple[dict[tuple[str, str, str], str], list[str]]:
-    """Return the paths of the figures relative to the folder, and notes; those with nothing to show are not there."""
+def expected_figures(drawing: Drawing) -> FigurePaths:
+    """Return the paths of figures that are under way; those with nothing to show are there, too."""
+    return {
+        (one.evaluation_unit.name, one.variable.name, OF_SUMS[one.figure]): one.path.as_posix()
+        for one in drawing.wanted
+    }
+
+
+def finish_figures(drawing: Drawing, reporter: Reporter, shared: Helpers) -> FigurePaths:
+    """Return the paths of the figures relative to the folder; those with nothing to show are not there."""
     shared.leave(FEW)
-    swept, written = evaluated.swept, {}
-    swept.reporter.stage("figures", len(drawing.wanted))
+    written = {}
+    reporter.stage("figures", len(drawing.wanted))
     for one, (title, path) in zip(drawing.wanted, results(drawing.work), strict=True):
         unit, variable = one.evaluation_unit.name, one.variable.name
         if path:
             written[unit, variable, title] = path
-        swept.reporter.advance(f"{variable}, {unit}, {one.figure}")
-    left_out = f"{drawing.left} more figures of regions are drawn by: geouq figures {swept.folder} --region NAME"
-    return written, [left_out] if drawing.left else []
+        reporter.advance(f"{variable}, {unit}, {one.figure}")
+    return written
 
 
-def _to_draw(evaluated: Evaluated, one: Wanted, zones: Mapping[str, Sequence[Part]], rows: RowsOf) -> ToDraw:
+def notes_of(drawing: Drawing, folder: Path) -> list[str]:
+    """Return a note if figures of regions are left to be requested."""
+    note = f"{drawing.left} more figures of regions are drawn by: geouq figures {folder} --region NAME"
+    return [note] if drawing.left else []
+
+
+def _to_draw(measured: Measured, one: Wanted, zones: Mapping[str, Sequence[Part]], rows: RowsOf) -> ToDraw:
     """Return a figure with the data of its variable only, as they may be sent to another process."""
-    numbers, variable, unit = evaluated.numbers, one.variable, one.evaluation_unit
+    numbers, variable, unit = measured.numbers, one.variable, one.evaluation_unit
     shown = [of_variable(other, variable.name) for other in (numbers.shown if unit.level == "all" else [unit])]
     names = {other.name for other in shown}
     return ToDraw(
-        folder=evaluated.swept.folder,
+        folder=measured.swept.folder,
         wanted=replace(one, evaluation_unit=of_variable(unit, variable.name)),
         shown=shown,
         inferred={name: numbers.inferred[name][variable.name] for name in names},
-        metric_options=evaluated.metric_options[variable.name],
-        scheme=preferred_scheme(evaluated.swept.experiment),
+        metric_options=measured.metric_options[variable.name],
+        scheme=preferred_scheme(measured.swept.experiment),
         rows=rows.get((variable.variable, variable.model), {}),
         verdicts={place: verdict for place, verdict in numbers.verdicts.items() if place[1] == unit.name},
-        summaries=evaluated.summaries,
+        summaries=measured.summaries,
         zones={name: parts for name, parts in zones.items() if name in names},
-        settings=evaluated.swept.experiment.intervals,
-        whole=next(other for other in numbers.shown if other.level == "all").variables[variable.name],
+        settings=measured.swept.experiment.intervals,
+        whole=numbers.wholes[variable.name],
     )
 
 

@@ -1,7 +1,8 @@
 """Last stage of a run: write tables, cell maps, figures, pages, results.json and checksums; no pixel is read."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import asdict, replace
+from functools import partial
 from pathlib import Path
 
 from geouq.aggregates import warning_of, write_models
@@ -17,8 +18,7 @@ from geouq.core.processes import Helpers
 from geouq.core.usage import give_back
 from geouq.maps import is_pixel_map
 from geouq.maps.geotiff import source_date_epoch
-from geouq.maps.pipeline import Evaluated as OfMaps
-from geouq.maps.pipeline import write_maps
+from geouq.maps.pipeline import finish_maps, join_cells
 from geouq.metrics.aggregate_names import members_in
 from geouq.numbers.gates import save_gates
 from geouq.numbers.run_metrics import Numbers, forecast_samples_of, preferred_scheme
@@ -35,23 +35,17 @@ from geouq.pages import (
 from geouq.pages.headline import headline
 from geouq.pages.quick_looks import QuickLook
 from geouq.pipeline.curves import curves_of_pages
-from geouq.pipeline.figures import FigurePaths, begin_figures, finish_figures
+from geouq.pipeline.figures import FigurePaths, begin_figures, expected_figures, finish_figures, notes_of
 from geouq.pipeline.results import Results, log_results, write_outcome
 from geouq.pipeline.stac_item import NAME, write_item
-from geouq.pipeline.stages import Evaluated, Swept
+from geouq.pipeline.stages import Drawing, Evaluated, Swept
 from geouq.rasters.ground import notes_of_pixel_sizes
 from geouq.runs.provenance import RunRecord, inputs_in_words, resolved
 from geouq.runs.verification import save_checksums
-from geouq.summary import Summary
 from geouq.tables.columns import COLUMNS
+from geouq.tables.parquet import write_parquet
 from geouq.tables.readable import write_readable
-from geouq.tables.rows import (
-    failure_table,
-    heavy_bins,
-    mostly_odd,
-    write_csv,
-    write_parquet,
-)
+from geouq.tables.rows import failure_table, heavy_bins, mostly_odd, write_csv
 from geouq.zones import read_polygons
 
 
@@ -60,29 +54,29 @@ def publish(evaluated: Evaluated, shared: Helpers) -> Results:
 
     What cannot be written costs only itself: it is among the failures of the results, in the table, and on the page.
     """
-    folder = evaluated.swept.folder
+    folder, reporter = evaluated.swept.folder, evaluated.swept.reporter
     with collecting(evaluated.failures) as missing, overflow_is_missing():
-        drawing = begin_figures(evaluated, shared)
+        drawing = evaluated.drawing or begin_figures(evaluated, shared)
         files = write_tables(evaluated)
         give_back()
-        maps = _write_maps(evaluated, shared)
-        cells = _cells_of_pages(evaluated)
-        figures, undrawn = finish_figures(evaluated, drawing, shared)
+        under_way = join_cells(evaluated.maps, reporter, shared)
+        pictures = _pictures_of_pages(evaluated)
+        maps = finish_maps(under_way, _opening_variable(evaluated))
+        results = _results_of(evaluated, notes_of(drawing, folder))
+        write_pages = partial(_write_pages, evaluated, results, pictures, maps, missing=missing)
+        pages, figures = _pages_and_figures(evaluated, drawing, write_pages, missing, shared)
         shared.release()
-        results = _results_of(evaluated, undrawn)
         grids = [place.grid for place in evaluated.summaries.places()]
-        evaluated.swept.reporter.stage("pages and results", 2)
-        pages = _write_pages(evaluated, results, cells, figures, maps, missing=missing)
+        reporter.stage("results", 1)
         with isolated("pages", NAME, outputs=[folder / NAME]):
             pages.append(write_item(_with_failures(results, missing), grids, maps, _date_of(results.record)))
-        evaluated.swept.reporter.advance("pages")
     results = _with_failures(results, missing)
     write_csv(results.tables["failures"], folder / "tables" / "failures.csv")
     names_of_classes = [one for path in maps if (one := path.with_name(f"{path.name}.aux.xml")).exists()]
     drawn = [folder / path for path in figures.values()]
     files += [*maps, *names_of_classes, *drawn, *pages, write_outcome(results)]
     files.append(save_checksums([*files, folder / "config.yaml"], folder))
-    evaluated.swept.reporter.advance("results.json")
+    reporter.advance("results.json")
     recalibrated, told = evaluated.recalibrated
     results = replace(results, files=(*files, *recalibrated), warnings=(*results.warnings, *told))
     log_results(results)
@@ -204,13 +198,6 @@ def _write_comparison(evaluated: Evaluated) -> list[Path]:
     return [*write_texts(shown, swept.folder / "tables"), *drawn]
 
 
-def _write_maps(evaluated: Evaluated, shared: Helpers) -> list[Path]:
-    swept = evaluated.swept
-    options, wholes = evaluated.metric_options, _wholes(evaluated)
-    run = OfMaps(swept.experiment, swept.record, evaluated.summaries, options, wholes, _opening_variable(evaluated))
-    return write_maps(run, swept.folder / "maps", swept.reporter, shared)
-
-
 def _opening_variable(evaluated: Evaluated) -> str:
     """Return the variable that the first page and the maps show first; empty if it is not known."""
     with isolated("maps", "variable on which they open"):
@@ -218,17 +205,43 @@ def _opening_variable(evaluated: Evaluated) -> str:
     return ""
 
 
+def _pages_and_figures(
+    evaluated: Evaluated,
+    drawing: Drawing,
+    write_pages: Callable[[FigurePaths], list[Path]],
+    missing: Sequence[Failure],
+    shared: Helpers,
+) -> tuple[list[Path], FigurePaths]:
+    """Write the pages while the last figures are drawn, and again if one of these is missing.
+
+    missing : what is missing up to now, which grows.
+    """
+    reporter = evaluated.swept.reporter
+    if evaluated.drawing is None:
+        figures = finish_figures(drawing, reporter, shared)
+        return write_pages(figures), figures
+    expected = expected_figures(drawing)
+    pages, known = write_pages(expected), len(missing)
+    figures = finish_figures(drawing, reporter, shared)
+    is_complete = figures == expected and len(missing) == known
+    return (pages if is_complete else write_pages(figures)), figures
+
+
 def _write_pages(
     evaluated: Evaluated,
     results: Results,
-    cells: CellMaps | None,
-    figures: FigurePaths,
+    pictures: tuple[CellMaps | None, Sequence[QuickLook]],
     maps: Sequence[Path],
+    figures: FigurePaths,
     *,
     missing: Sequence[Failure],
 ) -> list[Path]:
-    """Write the pages, with what is missing up to here; return the files."""
-    swept = evaluated.swept
+    """Write the pages, with what is missing up to now; return the files.
+
+    pictures : sums of the cells, for the map, and quick looks at the maps of pixels.
+    """
+    swept, (cells, looks) = evaluated.swept, pictures
+    swept.reporter.stage("pages", 1)
     evaluated.summaries.release()
     give_back()
     recalibrated = None
@@ -237,9 +250,16 @@ def _write_pages(
         recalibrated = read_recalibration(swept.folder, swept.record.started, names)
     content = _content_of_pages(evaluated, _with_failures(results, missing), figures, maps)
     outlines = _outlines_of_pages(swept, cells, content.regions) if cells else content.outlines
-    looks = _looks_of_pages(evaluated, cells) if cells else ()
     content = replace(content, cells=cells, recalibrated=recalibrated, outlines=outlines, looks=looks)
-    return write_report(content, swept.folder / "report")
+    written = write_report(content, swept.folder / "report")
+    swept.reporter.advance("pages")
+    return written
+
+
+def _pictures_of_pages(evaluated: Evaluated) -> tuple[CellMaps | None, Sequence[QuickLook]]:
+    """Return the sums of the cells, for the map of the pages, and quick looks at the maps of pixels."""
+    cells = _cells_of_pages(evaluated)
+    return cells, _looks_of_pages(evaluated, cells) if cells else ()
 
 
 def _cells_of_pages(evaluated: Evaluated) -> CellMaps | None:
@@ -270,13 +290,8 @@ def _looks_of_pages(evaluated: Evaluated, cells: CellMaps) -> Sequence[QuickLook
     swept = evaluated.swept
     names = [name for name in swept.experiment.output.maps if is_pixel_map(name)]
     with isolated("pages", "quick looks"):
-        return quick_looks(names, swept.record.variables, _wholes(evaluated), cells.layout, swept.folder / "maps")
+        return quick_looks(names, swept.record.variables, evaluated.numbers.wholes, cells.layout, swept.folder / "maps")
     return ()
-
-
-def _wholes(evaluated: Evaluated) -> Mapping[str, Summary]:
-    """Return all pixels of each variable."""
-    return next(unit.variables for unit in evaluated.numbers.shown if unit.level == "all")
 
 
 def _content_of_pages(

@@ -5,16 +5,20 @@ from concurrent.futures import Executor
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 from geouq.aggregates import Aggregates
 from geouq.config import Experiment
 from geouq.core.errors import ChangedError
 from geouq.core.failures import Failure
+from geouq.core.processes import Work
+from geouq.maps.pipeline import MapsUnderWay
 from geouq.metrics import MetricOptions
 from geouq.numbers.gates import GateResult
 from geouq.numbers.run_metrics import Numbers
 from geouq.pipeline.data import Job
 from geouq.rasters.catalog import Tile
+from geouq.runs.default_figures import Wanted
 from geouq.runs.progress import Reporter
 from geouq.runs.provenance import RunRecord
 from geouq.runs.store import SavedSummaries
@@ -75,18 +79,36 @@ class Swept:
 
 
 @dataclass(frozen=True)
-class Evaluated:
-    """All numbers of a run, before they are written.
-
-    metric_options : of each variable, by its name. aggregates : of each variable that has some. recalibrated : files of
-    the recalibration, and lines to print about it. failures : items that are missing.
-    """
+class Measured:
+    """The numbers of all pixels, regions and tiles of a run. metric_options : of each variable, by its name."""
 
     swept: Swept
     summaries: SavedSummaries
     metric_options: Mapping[str, MetricOptions]
     numbers: Numbers
+
+
+@dataclass(frozen=True)
+class Drawing:
+    """Figures that worker processes draw. left : number of requested figures that are not drawn."""
+
+    wanted: Sequence[Wanted]
+    work: Sequence[Work[Any, tuple[str, str]]]
+    left: int
+
+
+@dataclass(frozen=True)
+class Evaluated(Measured):
+    """All numbers of a run, before they are written.
+
+    aggregates : of each variable that has some. maps : maps of the cells, which are under way. drawing : figures that
+    are under way; None where they wait for all numbers. recalibrated : files of the recalibration, and lines to print
+    about it. failures : items that are missing.
+    """
+
     aggregates: Mapping[str, Aggregates]
+    maps: MapsUnderWay
+    drawing: Drawing | None
     gates: tuple[GateResult, ...]
     recalibrated: tuple[Sequence[Path], Sequence[str]]
     failures: tuple[Failure, ...]

@@ -3,10 +3,14 @@
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
+from pathlib import Path
 
 from geouq.config import Variable
+from geouq.core.naming import file_name
 from geouq.regions import EvaluationUnit
 
+# of those that show no rows of tables and are drawn by default; their titles on pages
+OF_SUMS = {"reliability": "Reliability diagram of the variance", "calibration": "Calibration curve"}
 MOST = 240  # figures: a minute or two
 
 
@@ -17,6 +21,16 @@ class Wanted:
     evaluation_unit: EvaluationUnit
     variable: Variable
     figure: str
+
+    @property
+    def path(self) -> Path:
+        """Return the path of its file, relative to the folder of the run."""
+        return path_of_figure(self.evaluation_unit.name, self.variable, self.figure)
+
+
+def path_of_figure(unit: str, variable: Variable, name: str, kind: str = "png") -> Path:
+    """Return where a figure is written, relative to the folder of the run."""
+    return Path("figures", file_name(unit), f"{variable.file_name}_{name}.{kind}")
 
 
 def by_default(

@@ -107,6 +107,18 @@ def test_a_failure_costs_its_item_and_is_reported_everywhere(stage, tile_folder,
     assert geouq("verify", OUT).exit_code == 0
 
 
+def test_pages_do_not_show_a_default_figure_that_fails(tile_folder, geouq, tmp_path, monkeypatch):
+    config = tile_folder(("a1", "a2"), text=TEXT.replace(", figures: [pit, reliability]", ""))
+    monkeypatch.setitem(FIGURES, "calibration", replace(FIGURES["calibration"], draws=broken))
+    done = geouq("run", config, "--quiet")
+
+    page = (tmp_path / OUT / "report/index.html").read_text(encoding="utf-8")
+    assert done.exit_code == 3
+    assert "height_reliability.png" in page
+    assert "height_calibration.png" not in page
+    assert "calibration of height in all" in page
+
+
 def test_a_report_again_makes_what_was_missing(tile_folder, geouq, tmp_path, monkeypatch):
     config = tile_folder(("a1", "a2"), text=TEXT)
     with monkeypatch.context() as patched:

@@ -95,6 +95,20 @@ def test_what_is_much_is_not_left_to_the_other_processes(two):
     assert os.getpid() in [*results(work)]
 
 
+def test_what_is_begun_next_comes_before_what_waits(two, tmp_path):
+    def noted(item):
+        time.sleep(0.1)
+        with (tmp_path / "order").open("a") as file:
+            file.write(f"{item} ")
+        return item
+
+    waiting = two.begin(noted, range(8))
+    first = two.begin_next(noted, "next")
+
+    assert of_others([first, *waiting]) == ["next", *range(8)]
+    assert (tmp_path / "order").read_text().split().index("next") < 5
+
+
 def test_items_are_taken_as_there_is_room_for_them(two):
     taken = []
 

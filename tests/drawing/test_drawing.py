@@ -11,10 +11,9 @@ from PIL import Image
 from geouq.drawing import FIGURES, Case
 from geouq.drawing.saved import Selection, draw_saved, saved_rows
 from geouq.figures import save_figure
-from geouq.pipeline.figures import OF_SUMS
 from geouq.regions import EvaluationUnit
 from geouq.runs import default_figures
-from geouq.runs.default_figures import by_default
+from geouq.runs.default_figures import OF_SUMS, by_default
 from geouq.runs.progress import Silent
 from geouq.tables.columns import COLUMN, COLUMNS
 from geouq.tables.rows import Table, write_csv
@@ -181,3 +180,7 @@ def test_figures_of_sums_are_drawn_without_rows_of_tables(finished, monkeypatch,
     (path,) = draw_saved(finished, wanted, Silent())
 
     assert path.read_bytes() == with_rows
+
+
+def test_titles_of_figures_that_pages_expect_are_those_of_the_records():
+    assert {name: FIGURES[name].title for name in OF_SUMS} == dict(OF_SUMS)

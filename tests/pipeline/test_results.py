@@ -53,8 +53,8 @@ def test_progress_goes_on_until_the_last_file_is_written(tile_folder):
     heard = Heard()
     geouq.run(tile_folder(("a1",)), reporter=heard)
 
-    last = ["numbers", "tables", "cell maps", "figures", "pages and results"]
-    assert list(heard.left.items())[-5:] == [(stage, 0) for stage in last]
+    last = ["numbers", "tables", "cell maps", "pages", "figures", "results"]
+    assert list(heard.left.items())[-6:] == [(stage, 0) for stage in last]
 
 
 def test_a_path_or_an_experiment_gives_tables_as_frames_and_the_files_written(tile_folder):
