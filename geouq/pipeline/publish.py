@@ -41,7 +41,7 @@ from geouq.pipeline.stac_item import NAME, write_item
 from geouq.pipeline.stages import Drawing, Evaluated, Swept
 from geouq.rasters.ground import notes_of_pixel_sizes
 from geouq.runs.provenance import RunRecord, inputs_in_words, resolved
-from geouq.runs.verification import save_checksums
+from geouq.runs.verification import remove_earlier, save_checksums
 from geouq.tables.columns import COLUMNS
 from geouq.tables.parquet import write_parquet
 from geouq.tables.readable import write_readable
@@ -75,6 +75,7 @@ def publish(evaluated: Evaluated, shared: Helpers) -> Results:
     names_of_classes = [one for path in maps if (one := path.with_name(f"{path.name}.aux.xml")).exists()]
     drawn = [folder / path for path in figures.values()]
     files += [*maps, *names_of_classes, *drawn, *pages, write_outcome(results)]
+    remove_earlier(files, folder, "report/*.html")
     files.append(save_checksums([*files, folder / "config.yaml"], folder))
     reporter.advance("results.json")
     recalibrated, told = evaluated.recalibrated

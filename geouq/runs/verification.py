@@ -40,6 +40,17 @@ def save_checksums(files: Iterable[Path], folder: Path) -> Path:
     return folder / SUMS
 
 
+def remove_earlier(files: Iterable[Path], folder: Path, pattern: str) -> None:
+    """Remove files of this pattern that an earlier run wrote and this one did not; one that was edited stays."""
+    if not (folder / SUMS).is_file():
+        return
+    written = {path.relative_to(folder).as_posix() for path in files}
+    for name, checksum in _listed(folder).items():
+        path = folder / name
+        if name not in written and path.match(pattern) and path.is_file() and _checksum(path) == checksum:
+            path.unlink()
+
+
 def verify(folder: Path) -> list[str]:
     """Return a sentence for each difference from what the run left; raise SummaryError if there is no run."""
     record = load_record(folder)

@@ -28,6 +28,20 @@ def test_report_writes_the_same_tables_again(tile_folder, geouq, tmp_path):
     assert report(str(folder)).folder == folder  # a plain string will do in Python too
 
 
+def test_pages_of_regions_that_are_no_more_go_unless_they_were_edited(tile_folder, geouq, tmp_path):
+    text = "regions: {west: [a1], east: [a2], south: [a1, a2]}\n" + SHORT
+    config = tile_folder(("a1", "a2"), text=text)
+    geouq("run", config, "--quiet")
+    pages = tmp_path / "results" / "small" / "report"
+    (pages / "south.html").write_text("my notes")
+    (pages / "own.html").write_text("my page")
+
+    config.write_text(config.read_text().replace("{west: [a1], east: [a2], south: [a1, a2]}", "{west: [a1]}"))
+    assert geouq("run", config, "--quiet").exit_code == 0
+
+    assert {path.name for path in pages.glob("*.html")} == {"index.html", "west.html", "south.html", "own.html"}
+
+
 def test_a_damaged_run_is_told_by_report_and_mended_by_run(tile_folder, geouq, tmp_path):
     config = tile_folder(("a1",), text=SHORT)
     geouq("run", config, "--quiet")
