@@ -34,13 +34,13 @@ FEW_CELLS = "too few independent cells to test"
 class Line:
     """One variable of the whole or of a region: its name, the size of the effect, and how certain it is.
 
-    whole : of a region, the same effect in the whole, with its verdict.
+    besides : of a region, the same effect in the whole; of the worst region, another one that may be worse.
     """
 
     name: str
     effect: str
     certainty: str
-    whole: str = ""
+    besides: str = ""
 
 
 @dataclass(frozen=True)
@@ -78,8 +78,10 @@ def headline(variables: Sequence[Variable], verdicts: Mapping[Place, Verdict]) -
     }
     names = {(variable.variable, variable.model): variable.name for variable in variables}
     regions = _regions(names, verdicts)
-    tone, sentence = _answer_with_empty(whole, [one for one in regions if one[2].is_certain])
     ranked = sorted(whole, key=lambda name: _rank(whole[name]))
+    tone, sentence = _answer_with_empty(
+        {name: whole[name] for name in ranked}, [one for one in regions if one[2].is_certain]
+    )
     most = len(ranked) if len(ranked) == MOST_LINES + 1 else MOST_LINES  # "1 more" takes a line, too
     lines = [Line(name, effect_words(whole[name]), _in_short(whole[name])) for name in ranked[:most]]
     worst, first = _worst_region(regions)
@@ -119,10 +121,9 @@ def _worst_region(regions: Sequence[tuple[str, str, Verdict]]) -> tuple[Line | N
         return None, ""
     largest = max(named, key=lambda one: severity(one[2]))
     name, region, worst = max(named, key=lambda one: importance(one[2], fewest))
-    said = certainty(worst)
-    if largest[2] is not worst:
-        said += f"; {largest[0]} in {largest[1]} may be off by more: {certainty(largest[2])}"
-    return Line(f"{name} in {region}", effect_words(worst), said), name
+    other = f"{largest[0]} in {largest[1]} may be off by more: {certainty(largest[2])}"
+    besides = "" if largest[2] is worst else other
+    return Line(f"{name} in {region}", effect_words(worst), certainty(worst), besides), name
 
 
 def importance(verdict: Verdict | None, fewest: float = 0) -> tuple[bool, bool, float]:
@@ -153,8 +154,8 @@ def headline_of_region(
         for variable in variables
         if (place := place_of(region, variable)) in verdicts
     }
-    tone, sentence = _answer_with_empty({name: own for name, (own, _) in both.items()}, [])
     ranked = sorted(both, key=lambda name: _rank(both[name][0]))
+    tone, sentence = _answer_with_empty({name: both[name][0] for name in ranked}, [])
     lines = [
         Line(name, effect_words(own), _in_short(own), compared(whole))
         for name, (own, whole) in ((name, both[name]) for name in ranked[:most])
@@ -262,7 +263,7 @@ def _not_found(verdict: Verdict, *, is_excluded: bool) -> str:
     """
     if not verdict.bias.is_tested:
         return ", not tested" if verdict.is_certain else ""
-    return ", not significant" + (" among the tests of all regions" if is_excluded else "")
+    return ", not significant" + (" after the adjustment for the number of regions" if is_excluded else "")
 
 
 def _with_limits(part: Part, *, in_percent: bool = False) -> str:

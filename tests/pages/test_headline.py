@@ -164,7 +164,8 @@ def test_an_effect_that_may_be_chance_says_so():
     assert sure == "predictions 0.90 std (0.20 to 1.60) below the truth"
     assert unsure == "predictions 0.90 std (−0.50 to 2.30) below the truth, not significant"  # noqa: RUF001
     assert adjusted == (
-        "predictions 0.90 std (0.10 to 1.70) below the truth, not significant among the tests of all regions"
+        "predictions 0.90 std (0.10 to 1.70) below the truth, not significant after the adjustment for the "
+        "number of regions"
     )
 
 
@@ -325,7 +326,8 @@ def test_a_significant_region_is_named_before_one_with_a_larger_effect_that_is_n
 
     found = answer({"AGB": verdict()}, [("east", "Clay", larger), ("west", "AGB", sure)]).worst
     assert found.name == "AGB in west"
-    assert found.certainty == f"over-confident; Clay in east may be off by more: {FEW_CELLS}"
+    assert found.certainty == "over-confident"
+    assert found.besides == f"Clay in east may be off by more: {FEW_CELLS}"
     # an effect that does not matter is named only if no other does
     assert answer({"AGB": verdict()}, [("east", "Clay", larger), ("west", "AGB", little)]).worst.name == "Clay in east"
 
@@ -438,3 +440,10 @@ def test_the_verdict_of_a_region_stands_before_the_numbers_of_the_whole(tmp_path
     (line,) = re.findall("<li><strong>.*?</li>", html)
 
     assert line.index("cannot be tested") < line.index("the whole: ")
+
+
+def test_the_sentence_names_variables_in_the_order_of_the_lines():
+    found = answer({"AGB": verdict(1.9, finding=OVER), "Clay": verdict(2.2, finding="biased", word="biased")})
+
+    assert [line.name for line in found.lines] == ["Clay", "AGB"]
+    assert found.sentence == "Not trustworthy as it is: Clay is biased; AGB is over-confident."
