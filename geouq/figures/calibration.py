@@ -11,7 +11,7 @@ from matplotlib.transforms import ScaledTranslation
 from numpy.typing import NDArray
 
 from geouq.config import CALIBRATION_LEVELS
-from geouq.core.wording import for_people
+from geouq.core.wording import for_people, true_minus
 from geouq.figures.style import (
     DATA,
     FAINT,
@@ -150,8 +150,8 @@ def pit_histogram(
     note(
         figure,
         f"{pixels(summary.n)}{covered if 0.9 in summary.levels else ''}",
-        f"mean of z {centre}, std of z {spread}",
-        f"verdict: {verdict}" if verdict else "",
+        true_minus(f"mean of z {centre}, std of z {spread}"),
+        f"verdict, adjusted for regions: {verdict}" if verdict else "",
         f"band: {percent(level)} for all bars if calibrated; {size}" if known else f"no band: {TOO_FEW}",
     )
     key(figure, [axes])

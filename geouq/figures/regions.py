@@ -253,7 +253,7 @@ def draw_groups(
             here, share, color=colour, marker=MARKERS[number], markersize=3.5, linewidth=1.2,
             linestyle="none" if by_class else "-", label=percent(level),
         )  # fmt: skip
-        axes.axhline(100 * level, color=colour, linewidth=1, linestyle="--")
+        axes.axhline(100 * level, color=IDEAL, linewidth=1, linestyle="--")
         if own is not None:
             axes.vlines(here, *(100 * own), color=colour, linewidth=1.6, alpha=0.5)
     axes.set_xlim(0, len(x))

@@ -536,7 +536,7 @@ geouq.map = (async () => {
   choosePart.replaceChildren(...offered.map(([name, k]) => new Option(name, k)), new Option("cells", "", false, false));
   choosePart.lastChild.disabled = true;
   const coarse = layout.side > 1 ? `A cell of this map is a square of ${layout.side} by ${layout.side} cells, so that the pages stay small. ` : "";
-  section.querySelector(".grain").textContent = coarse + [layout.where, regions.note].filter(Boolean).join(" ");
+  section.querySelector(".grain").textContent = coarse + [cuts && !hasCuts ? "" : layout.where, regions.note].filter(Boolean).join(" ");
   fit();
   await obey();
   fit(); // again, as the heading may have more lines now
