@@ -582,11 +582,11 @@ def _describe(source: Path, results: "Results", *, traces: bool = False) -> int:
 
 
 def _verdicts(results: "Results") -> "Iterator[str]":
-    """Yield the answer of the page, then a line for each variable of the whole: verdict and coverage."""
-    from geouq.pages.headline import headline
+    """Yield the answer of the page, then a line for each variable of the whole, the worst first: verdict, coverage."""
+    from geouq.pages.headline import headline, rank
 
     yield headline(results.record.variables, results.verdicts).sentence
-    for (level, _, variable, model), verdict in results.verdicts.items():
+    for (level, _, variable, model), verdict in sorted(results.verdicts.items(), key=lambda found: rank(found[1])):
         if level == "all" and not results.is_empty:
             name = f"{variable} ({model})" if model else variable
             yield f"{name}: {'; '.join(filter(None, (verdict.word, verdict.covered)))}"

@@ -78,7 +78,7 @@ def headline(variables: Sequence[Variable], verdicts: Mapping[Place, Verdict]) -
     }
     names = {(variable.variable, variable.model): variable.name for variable in variables}
     regions = _regions(names, verdicts)
-    ranked = sorted(whole, key=lambda name: _rank(whole[name]))
+    ranked = sorted(whole, key=lambda name: rank(whole[name]))
     tone, sentence = _answer_with_empty(
         {name: whole[name] for name in ranked}, [one for one in regions if one[2].is_certain]
     )
@@ -154,7 +154,7 @@ def headline_of_region(
         for variable in variables
         if (place := place_of(region, variable)) in verdicts
     }
-    ranked = sorted(both, key=lambda name: _rank(both[name][0]))
+    ranked = sorted(both, key=lambda name: rank(both[name][0]))
     tone, sentence = _answer_with_empty({name: both[name][0] for name in ranked}, [])
     lines = [
         Line(name, effect_words(own), _in_short(own), compared(whole))
@@ -182,7 +182,7 @@ def severity(verdict: Verdict | None) -> float:
     return -1.0 if verdict is None or verdict.severity is None else verdict.severity
 
 
-def _rank(verdict: Verdict) -> tuple[bool, float]:
+def rank(verdict: Verdict) -> tuple[bool, float]:
     """Return a sort key: certain findings first, then by size, so that a short list hides no certain one."""
     return not verdict.is_certain, -severity(verdict)
 
@@ -201,7 +201,8 @@ def covered(verdict: Verdict) -> str:
     """Return the coverage and its interval in per cent, with a decimal if the interval is narrow; empty if missing."""
     if verdict.coverage is None or verdict.coverage_level is None:
         return ""
-    limits, digits = " (no interval)" if verdict.is_certain else "", 0
+    few = ": too few independent cells" if verdict.inside.reason in TOO_FEW else ""
+    limits, digits = f" (no interval{few})" if verdict.is_certain else "", 0
     if verdict.coverage_limits:
         low, high = verdict.coverage_limits
         digits = digits_from(int(high - low < NARROW_INTERVAL), 100 * verdict.coverage_level, [100 * low, 100 * high])

@@ -182,13 +182,12 @@ class _Report:
         """Return the page of a region."""
         # tiles lie only partly in a zone, so pages of zones have no table of tiles
         own = () if region in self.content.zones else self.content.regions[region]
-        names = list(self.content.regions)
-        number = names.index(region)
+        number = self._worst_regions.index(region)
         return _rendered(
             "region.html.j2",
             self.content,
             region=region,
-            neighbours=[names[k] if 0 <= k < len(names) else "" for k in (number - 1, number + 1)],
+            neighbours=["", *self._worst_regions, ""][number : number + 3 : 2],
             links=self._links,
             headline=self._explained(headline_of_region(self.content.variables, region, self.content.verdicts)),
             multiples=of_region(self._worst_first(region), region, self.content.curves),
@@ -216,8 +215,13 @@ class _Report:
         """Return the link to the page of each region."""
         return {region: _url(page_name(region)) for region in self.content.regions}
 
+    @cached_property
+    def _worst_regions(self) -> list[str]:
+        """Return the regions in the order of the scorecard."""
+        return [row.name for row in self.card[1:]]
+
     def _regions(self) -> list[Cell]:
-        return [Cell("all"), *(Cell(region, link=link) for region, link in self._links.items())]
+        return [Cell("all"), *(Cell(region, link=self._links[region]) for region in self._worst_regions)]
 
     def _tiles_of(self, tiles: Sequence[str]) -> Sheet | None:
         """Return the table of some tiles; if it is long, the table of all tiles, which the page then filters."""
