@@ -103,7 +103,10 @@ def preferred_scheme(experiment: Experiment) -> BinScheme:
 
 @dataclass(frozen=True)
 class _Units:
-    """The evaluation units of a run, and what is noted of them while they are gone through once."""
+    """The evaluation units of a run, and what is noted of them while they are gone through once.
+
+    has_whole : called with all pixels of each variable, before the numbers of regions.
+    """
 
     experiment: Experiment
     record: RunRecord
@@ -111,6 +114,7 @@ class _Units:
     metric_options: Mapping[str, MetricOptions]
     differences: Differences
     zones: Mapping[str, Sequence[Part]]
+    has_whole: Callable[[Mapping[str, Summary]], None]
     excluded: list[Row] = field(default_factory=list)
     shown: list[EvaluationUnit] = field(default_factory=list)
     pixels: Counter[str] = field(default_factory=Counter)
@@ -126,6 +130,8 @@ class _Units:
         wholes = ((zone, _counted(zone, parts, self.summaries, self.pixels)) for zone, parts in self.zones.items())
         units = evaluation_units(self.experiment, names, self._noted)
         for unit in chain(units, zone_units(self.experiment.levels, names, wholes)):
+            if unit.level == "all":
+                self.has_whole(unit.variables)
             samples: Mapping[str, ForecastSample] = {}
             of_tiles: Mapping[str, TileRows] = {}
             if unit.level != "tile":
@@ -165,14 +171,18 @@ def numbers_of(
     *,
     reporter: Reporter,
     shared: Helpers,
+    has_whole: Callable[[Mapping[str, Summary]], None],
 ) -> Numbers:
-    """Return all numbers of a run, whose work helpers share."""
+    """Return all numbers of a run, whose work helpers share.
+
+    has_whole : called with all pixels of each variable as soon as they are known.
+    """
     of_units = {name: PackedRows(COLUMNS[name], AS_THEY_ARE) for name in MAKERS}
     of_tiles = {name: PackedRows(COLUMNS[name]) for name in MAKERS}
     inferred: dict[tuple[str, str], dict[str, Inference]] = {}
     pixels: dict[tuple[str, str, str], int] = {}
     differences = Differences(experiment, record.variables)
-    units = _Units(experiment, record, summaries, metric_options, differences, summaries.zones())
+    units = _Units(experiment, record, summaries, metric_options, differences, summaries.zones(), has_whole)
     reporter.stage("numbers", units.count)
     for numbers in chain.from_iterable(shared.share(numbers_of_batch, batches(units.sums(), len(units.zones)))):
         for name, more in numbers.rows.items():

@@ -13,12 +13,13 @@ from geouq.core.processes import Helpers
 from geouq.core.usage import give_back
 from geouq.core.wording import counted
 from geouq.maps.pipeline import Evaluated as OfMaps
-from geouq.maps.pipeline import begin_maps
+from geouq.maps.pipeline import MapsUnderWay, begin_maps
 from geouq.numbers.gates import judge
 from geouq.numbers.run_metrics import Numbers, metric_options_of, numbers_of
 from geouq.pipeline.figures import begin_early
 from geouq.pipeline.stages import Evaluated, Measured, Swept
 from geouq.recalibration import JustRun, recalibrate_run
+from geouq.summary import Summary
 from geouq.tables.rows import Row
 from geouq.verdict import Place, Verdict, are_empty
 
@@ -33,11 +34,17 @@ def evaluate(swept: Swept, shared: Helpers) -> Evaluated:
         recalibrated = _recalibrate(swept)
         (swept.folder / "results.json").unlink(missing_ok=True)  # results of an earlier run are out of date
         metric_options = metric_options_of(swept.experiment, swept.record.variables, summaries)
+        maps = list[MapsUnderWay]()
+
+        def begin_maps_of(wholes: Mapping[str, Summary]) -> None:
+            """Begin the maps of cells, whose colours follow from all pixels."""
+            run = OfMaps(swept.experiment, swept.record, summaries, metric_options, wholes)
+            maps.append(begin_maps(run, swept.folder / "maps", shared))
+
         numbers = numbers_of(
-            swept.experiment, swept.record, summaries, metric_options, reporter=swept.reporter, shared=shared
-        )
-        cells = OfMaps(swept.experiment, swept.record, summaries, metric_options, numbers.wholes)
-        maps = begin_maps(cells, swept.folder / "maps", shared)
+            swept.experiment, swept.record, summaries, metric_options, reporter=swept.reporter, shared=shared,
+            has_whole=begin_maps_of,
+        )  # fmt: skip
         drawing = begin_early(Measured(swept, summaries, metric_options, numbers), shared)
         aggregates = _aggregates(swept, shared)
         numbers = _with_aggregates(numbers, aggregates, swept)
@@ -45,7 +52,7 @@ def evaluate(swept: Swept, shared: Helpers) -> Evaluated:
         gates = tuple(judge(swept.experiment, numbers.tables["metrics"], _rows_of_means(numbers)))
     give_back()  # what the resamples took, as figures and maps need memory of their own
     return Evaluated(
-        swept, summaries, metric_options, numbers, aggregates, maps, drawing, gates, recalibrated, tuple(missing)
+        swept, summaries, metric_options, numbers, aggregates, maps[0], drawing, gates, recalibrated, tuple(missing)
     )  # fmt: skip
 
 
