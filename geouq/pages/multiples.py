@@ -252,7 +252,7 @@ def _pit(drawn: Sequence[Variable], columns: Sequence[Sequence[Curves]]) -> Kind
     return Kind(
         "pit", "PIT",
         "Across: where the truth lies in the predicted distribution; up: density, 1 where calibrated. If all bars are "
-        "inside the band around 1, the differences may be chance. A band is a test of one region alone; verdicts are "
+        "inside the band around 1, the differences may be chance. A band tests one region alone. Verdicts are "
         "adjusted for the number of regions.", [frame] * len(drawn), histogram,
     )  # fmt: skip
 
