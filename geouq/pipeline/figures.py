@@ -14,7 +14,7 @@ from geouq.numbers.run_metrics import preferred_scheme
 from geouq.numbers.saved_sums import are_read_again, of_variable
 from geouq.pipeline.stages import Drawing, Measured
 from geouq.regions import EvaluationUnit
-from geouq.runs.default_figures import OF_SUMS, Wanted, by_default
+from geouq.runs.default_figures import OF_SUMS, OF_VARIANCE, Wanted, by_default
 from geouq.runs.progress import Reporter
 from geouq.runs.store import Part, SavedSummaries
 from geouq.summary import Summary
@@ -68,11 +68,12 @@ def begin_figures(measured: Measured, shared: Helpers) -> Drawing:
     return Drawing(wanted, shared.begin(draw, [_to_draw(measured, one, zones, rows) for one in wanted]), left)
 
 
-def expected_figures(drawing: Drawing) -> FigurePaths:
-    """Return the paths of figures that are under way; those with nothing to show are there, too."""
+def expected_figures(measured: Measured, drawing: Drawing) -> FigurePaths:
+    """Return the paths of figures that are under way, without those that the form of a variable does not have."""
     return {
         (one.evaluation_unit.name, one.variable.name, OF_SUMS[one.figure]): one.path.as_posix()
         for one in drawing.wanted
+        if one.figure not in OF_VARIANCE or measured.metric_options[one.variable.name].form.has_variance
     }
 
 

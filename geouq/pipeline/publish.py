@@ -221,7 +221,7 @@ def _pages_and_figures(
     if evaluated.drawing is None:
         figures = finish_figures(drawing, reporter, shared)
         return write_pages(figures), figures
-    expected = expected_figures(drawing)
+    expected = expected_figures(evaluated, drawing)
     pages, known = write_pages(expected), len(missing)
     figures = finish_figures(drawing, reporter, shared)
     is_complete = figures == expected and len(missing) == known

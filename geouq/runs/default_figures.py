@@ -9,8 +9,9 @@ from geouq.config import Variable
 from geouq.core.naming import file_name
 from geouq.regions import EvaluationUnit
 
-# of those that show no rows of tables and are drawn by default; their titles on pages
+# figures that show no rows of tables, which a run draws by default, and their titles on pages
 OF_SUMS = {"reliability": "Reliability diagram of the variance", "calibration": "Calibration curve"}
+OF_VARIANCE = frozenset({"reliability"})  # of these, figures of forecasts with a variance alone
 MOST = 240  # figures: a minute or two
 
 

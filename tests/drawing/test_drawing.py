@@ -13,7 +13,7 @@ from geouq.drawing.saved import Selection, draw_saved, saved_rows
 from geouq.figures import save_figure
 from geouq.regions import EvaluationUnit
 from geouq.runs import default_figures
-from geouq.runs.default_figures import OF_SUMS, by_default
+from geouq.runs.default_figures import OF_SUMS, OF_VARIANCE, by_default
 from geouq.runs.progress import Silent
 from geouq.tables.columns import COLUMN, COLUMNS
 from geouq.tables.rows import Table, write_csv
@@ -184,3 +184,4 @@ def test_figures_of_sums_are_drawn_without_rows_of_tables(finished, monkeypatch,
 
 def test_titles_of_figures_that_pages_expect_are_those_of_the_records():
     assert {name: FIGURES[name].title for name in OF_SUMS} == dict(OF_SUMS)
+    assert {name for name in OF_SUMS if FIGURES[name].needs_variance} == OF_VARIANCE
