@@ -91,6 +91,12 @@ def context_of(browser, **options):
     return context
 
 
+def resize(page, width, height):
+    """Wait until the page has heard of its new size, which it does just before it draws anew."""
+    page.set_viewport_size({"width": width, "height": height})
+    page.evaluate("() => new Promise(drawn => requestAnimationFrame(() => requestAnimationFrame(drawn)))")
+
+
 @pytest.fixture
 def opened(browser, run):
     """Open a page of a report (of the run, if no folder is given) and wait for its map; errors fail the test."""
@@ -658,7 +664,7 @@ def test_pages_of_classes_and_quantiles_have_no_texts_on_each_other(opened, tmp_
         geouq.run(experiment_of(folder, data, text + quiet), options(folder / name))
         for address in ("index.html#cell=0", "one.html"):
             page = opened(address, folder / name / "report")
-            page.set_viewport_size({"width": width, "height": 900})
+            resize(page, width, 900)
             assert page.locator("#part .chart svg").count() >= 3
             assert page.evaluate(OVERLAPS) == []
 
@@ -1314,7 +1320,7 @@ def test_on_a_phone_the_worst_region_comes_before_the_variables(opened, tmp_path
     worst, variables = page.locator("#verdict .worst"), page.locator("#verdict .folds")
     assert worst.bounding_box()["y"] > variables.bounding_box()["y"]
 
-    page.set_viewport_size({"width": 390, "height": 800})
+    resize(page, 390, 800)
 
     assert page.locator("#verdict .sentence").bounding_box()["y"] < worst.bounding_box()["y"]
     assert worst.bounding_box()["y"] < variables.bounding_box()["y"]
@@ -1343,7 +1349,7 @@ def test_where_the_map_is_below_the_scorecard_a_link_leads_to_it(opened):
     jump = page.locator(".jump")
     assert not jump.is_visible()
 
-    page.set_viewport_size({"width": 768, "height": 844})
+    resize(page, 768, 844)
     jump.focus()
     page.keyboard.press("Enter")
     assert 0 <= page.locator("#map h2").bounding_box()["y"] < 40
@@ -1363,7 +1369,7 @@ def test_a_phone_shows_the_lines_of_few_variables_where_no_region_is_the_worst(o
     lines, summary = page.locator("#verdict li"), page.locator("#verdict summary").first
     expect(lines.first).to_be_visible()
     assert not summary.is_visible()
-    page.set_viewport_size({"width": 390, "height": 844})
+    resize(page, 390, 844)
     page.evaluate("scrollTo(0, 0)")
     expect(lines.first).to_be_visible(visible=is_open)
     assert lines.count() == variables
@@ -1373,7 +1379,7 @@ def test_a_phone_shows_the_lines_of_few_variables_where_no_region_is_the_worst(o
     if not is_open:
         summary.click()
         assert lines.first.is_visible()
-        page.set_viewport_size({"width": 1280, "height": 844})
+        resize(page, 1280, 844)
         expect(lines.first).to_be_visible()
 
 
@@ -1381,7 +1387,7 @@ def test_on_a_phone_what_explains_the_scorecard_is_one_touch_away_and_its_choice
     page = opened()
     words = page.locator(".card .about p:visible")
     assert words.count() == 2
-    page.set_viewport_size({"width": 390, "height": 844})
+    resize(page, 390, 844)
     assert words.count() == 0
     page.get_by_text("How to read the scorecard").click()
     assert words.count() == 2
@@ -1608,14 +1614,14 @@ def test_the_fills_of_tables_are_apart_for_all_readers(opened, scheme):
 @pytest.mark.parametrize("width", [390, 720, 768])  # 720 is 1440 at 200 %
 def test_on_a_narrow_screen_nothing_is_wider_than_the_screen(opened, width):
     page = opened()
-    page.set_viewport_size({"width": width, "height": 800})
+    resize(page, width, 800)
 
     assert page.evaluate("document.documentElement.scrollWidth") <= width
 
 
 def test_on_a_narrow_screen_no_button_lies_on_the_map(opened):
     page = opened()
-    page.set_viewport_size({"width": 390, "height": 800})
+    resize(page, 390, 800)
     buttons, cells = (page.locator(f"#map {part}").bounding_box() for part in (".zoom", ".cells"))
 
     assert buttons["y"] >= cells["y"] + cells["height"]
@@ -1701,7 +1707,7 @@ SCROLL_BAR = 15  # pixels, which this browser hides
 def test_the_scorecard_is_whole_on_a_wide_screen(opened, tmp_path, regions, variables, says):
     write_report(large_content(tiles=60, regions=regions, variables=variables), tmp_path)
     page = opened("index.html", tmp_path)
-    page.set_viewport_size({"width": 1440, "height": 900})
+    resize(page, 1440, 900)
     needed, room = page.locator("#card .scroll").evaluate(
         """(box, says) => {
             for (const mark of box.querySelectorAll("td span")) {
@@ -1725,7 +1731,7 @@ def test_the_scorecard_is_whole_on_a_wide_screen(opened, tmp_path, regions, vari
 def test_a_table_that_is_wider_than_its_box_fades_out_where_it_goes_on(opened, tmp_path, width):
     write_report(large_content(tiles=60, regions=4, variables=12), tmp_path)
     page = opened("index.html", tmp_path)
-    page.set_viewport_size({"width": width, "height": 800})
+    resize(page, width, 800)
     box = page.locator("#card .scroll")
     page.locator("#card .scroll[data-right]").wait_for(timeout=20_000)
     assert "linear-gradient" in box.evaluate("box => getComputedStyle(box).maskImage")
@@ -1781,7 +1787,7 @@ def test_the_worst_tiles_have_pictures_of_their_cells(opened, run):
 def test_pictures_of_the_worst_tiles_have_units_and_stand_next_to_each_other(opened, tmp_path, width):
     write_report(large_content(tiles=6, regions=2), tmp_path)
     page = opened(next(path.name for path in tmp_path.glob("region*.html")), tmp_path)
-    page.set_viewport_size({"width": width, "height": 844})
+    resize(page, width, 844)
     page.locator("#worst").scroll_into_view_if_needed()
     page.wait_for_selector("#worst table[data-ready]")
 
@@ -2053,7 +2059,7 @@ def test_decimal_points_of_the_scorecard_stand_below_each_other_whatever_the_sig
         tests += [p_row(region, "variable 0", "z_std", 0.001 if number % 2 else 0.5)] if low else []
     write_report(replace(given, metrics=[*given.metrics, *rows], verdicts=verdicts_of(rows, tests)), tmp_path)
     page = opened("index.html", tmp_path)
-    page.set_viewport_size({"width": width, "height": 900})
+    resize(page, width, 900)
     page.locator(".card .more button").click()
     expect(page.locator(".card tbody tr")).to_have_count(151)
 
@@ -2089,7 +2095,7 @@ def test_the_table_of_numbers_is_whole_at_1280_pixels_and_its_caption_at_800(ope
     table = page.locator("#numbers .scroll")
     assert table.evaluate("box => box.scrollWidth <= box.clientWidth")
 
-    page.set_viewport_size({"width": 800, "height": 900})
+    resize(page, 800, 900)
     box = table.locator("caption").bounding_box()
     assert box["x"] + box["width"] <= 800
 
@@ -2108,7 +2114,7 @@ def test_on_paper_the_map_and_the_diagrams_fit_their_columns(opened):
 
 def test_on_paper_no_table_is_wider_than_a_page_and_the_map_stays_with_its_heading(opened):
     page = opened()
-    page.set_viewport_size({"width": 711, "height": 1000})  # A4 without its margins
+    resize(page, 711, 1000)  # A4 without its margins
     page.emulate_media(media="print")
 
     assert page.evaluate("[...document.querySelectorAll('table')].every(one => one.offsetWidth <= 1.1 * 711)")
@@ -2120,7 +2126,7 @@ def test_on_paper_no_table_is_wider_than_a_page_and_the_map_stays_with_its_headi
 @pytest.mark.parametrize("width", [1280, 1440, 1920])
 def test_on_a_wide_screen_the_diagrams_of_a_selection_stand_next_to_the_map(opened, width):
     page = opened()
-    page.set_viewport_size({"width": width, "height": 900})
+    resize(page, width, 900)
     page.mouse.click(*locate(page, 16 + 6))
     expect_chosen(page, "row 1, column 2")
     part, card, cells = (page.locator(name).bounding_box() for name in ("#part", "#card", "#map"))
@@ -2203,7 +2209,7 @@ def test_labels_of_a_reliability_diagram_are_short_and_whole(opened, low, high, 
 def test_letters_of_the_diagrams_of_a_selection_can_be_read(opened, run, width):
     for name in ("index.html", region_page(run)):
         page = opened(name)
-        page.set_viewport_size({"width": width, "height": 900})
+        resize(page, width, 900)
         heights = page.locator("#part svg text").evaluate_all(
             "all => all.map(one => parseFloat(getComputedStyle(one).fontSize) * one.getScreenCTM().a)"
         )
