@@ -17,6 +17,7 @@ LEFT, TOP, SIDE = 38.0, 4.0, 138.0  # of the axes, in CSS pixels
 WIDTH, BELOW, TITLE = LEFT + SIDE + 8, 20.0, 14.0
 CAP = 3.0  # half of the width of the ends of an error bar
 LETTER = 6.2  # width of a letter of a label
+ANCHORS = {LEFT: ' text-anchor="start"', LEFT + SIDE: ' text-anchor="end"'}  # of words at the ends of the x axis
 LOGARITHMIC = 8  # ratio of the ends from which an axis is logarithmic
 
 
@@ -100,17 +101,20 @@ def axes(frame: Frame) -> str:
         f'<path class="frame" d="M{LEFT:g} {TOP:g}h{SIDE:g}v{SIDE:g}h-{SIDE:g}z"/>',
         f'<path class="grid" d="{"".join(lines)}"/>',
         *_labels_across(columns, frame.across),
-        *(
-            f'<text x="{LEFT - 4:g}" y="{_pixels(float(y) + 4)}" text-anchor="end">{text}</text>'
-            for y, text in zip(rows, frame.up.texts, strict=True)
-        ),
+        _labels_up(rows, frame.up),
     ]
     if frame.title:
-        middle = f'x="{LEFT + SIDE / 2:g}" y="{TOP + SIDE + 27:g}" text-anchor="middle"'
-        parts.append(f"<text {middle}>{escape(frame.title)}</text>")
+        parts.append(f'<text x="{LEFT + SIDE / 2:g}" y="{TOP + SIDE + 27:g}">{escape(frame.title)}</text>')
     if frame.ideal:
         parts.append(line(frame.ideal, frame, "ideal"))
     return "".join(parts)
+
+
+def _labels_up(rows: Sequence[str], scale: Scale) -> str:
+    """Return the labels of the y axis, which end at it."""
+    texts = zip(rows, scale.texts, strict=True)
+    labels = (f'<text x="{LEFT - 4:g}" y="{_pixels(float(y) + 4)}">{text}</text>' for y, text in texts)
+    return f'<g text-anchor="end">{"".join(labels)}</g>'
 
 
 def _labels_across(columns: Sequence[str], scale: Scale) -> Iterable[str]:
@@ -121,8 +125,8 @@ def _labels_across(columns: Sequence[str], scale: Scale) -> Iterable[str]:
         if float(x) - half < free and not scale.labels:
             continue
         free = float(x) + half + LETTER
-        anchor = {LEFT: "start", LEFT + SIDE: "end"}.get(float(x), "middle") if scale.labels else "middle"
-        yield f'<text x="{x}" y="{TOP + SIDE + 13:g}" text-anchor="{anchor}">{escape(text)}</text>'
+        anchor = ANCHORS.get(float(x), "") if scale.labels else ""
+        yield f'<text x="{x}" y="{TOP + SIDE + 13:g}"{anchor}>{escape(text)}</text>'
 
 
 def line(points: Sequence[Point], frame: Frame, kind: str) -> str:
@@ -203,7 +207,7 @@ def _number(tenths: int) -> str:
 
 def nothing() -> str:
     """Return a note in place of points."""
-    return f'<text x="{LEFT + SIDE / 2:g}" y="{TOP + SIDE / 2:g}" text-anchor="middle">no values</text>'
+    return f'<text x="{LEFT + SIDE / 2:g}" y="{TOP + SIDE / 2:g}">no values</text>'
 
 
 def short(number: float) -> str:

@@ -22,6 +22,7 @@ Headings = Sequence[tuple[str, str]]  # of numbers, by their names in tables
 OF_TILE = ("n", "value")  # columns that the table of tiles shows
 WORST_TILES, WORST_VARIABLES = 3, 12  # tiles of each variable, and variables, on the page of a region
 EXCLUDED = "tables/excluded.csv"
+PIXELS = Column("pixels", about="Valid pixels, which have a mean, an uncertainty and a truth")
 EXPLAINED = ("over-confident", "under-confident", "over-prediction", "under-prediction")  # under the table of regions
 DIRECTIONS = ("over-prediction", "under-prediction")
 CERTAIN = (  # below tables of differences
@@ -82,7 +83,7 @@ def regions_sheet(
     wanted : sequence of Cell
         Name of each region, with the link to its page.
     """
-    first = (Column("variable", "text"), Column("region", "name"), Column("verdict", "text"), Column("pixels"))
+    first = (Column("variable", "text"), Column("region", "name"), Column("verdict", "text"), PIXELS)
     columns = (*first, *_headed(shown_metrics(content)))
     groups = {
         variable.name: [
@@ -117,7 +118,7 @@ def tiles_sheet(content: ReportContent, cells: Mapping[Place, Sequence[Cell]], t
     """Return the numbers of some tiles, variable by variable; tiles have no intervals."""
     wanted = list(tiles)
     columns = (
-        *(Column("variable", "text"), Column("tile", "name"), Column("pixels")),
+        *(Column("variable", "text"), Column("tile", "name"), PIXELS),
         *_headed(shown_metrics(content)),
     )
     groups = {
@@ -162,7 +163,7 @@ def worst_tiles(
             for tile in known[:WORST_TILES]
             if (one := found[tile])
         ]
-    columns = (Column("variable", "text"), Column("tile", "name"), Column("pixels"), Column("effect", "long"))
+    columns = (Column("variable", "text"), Column("tile", "name"), PIXELS, Column("effect", "long"))
     caption = (
         f"The {WORST_TILES} tiles with the largest effects on each variable. Single tiles are not tested, and an "
         "effect in few pixels may be chance. The link of a tile shows it on the map."
@@ -416,7 +417,7 @@ def failures_sheet(content: ReportContent) -> Sheet:
 
 def excluded_sheet(content: ReportContent) -> Sheet:
     """Return the number of excluded pixels of each tile, variable by variable."""
-    columns = (Column("variable", "text"), Column("tile", "name"), Column("reason", "text"), Column("pixels"))
+    columns = (Column("variable", "text"), Column("tile", "name"), Column("reason", "text"), PIXELS)
     groups: dict[str, list[list[Cell]]] = {}
     for row in content.excluded:
         cells = [Cell(_named(row)), Cell(row["tile"]), Cell(row["reason"]), Cell(thousands(row["n"]))]
@@ -431,7 +432,7 @@ def excluded_total(content: ReportContent) -> Sheet:
     for row in content.excluded:
         n, tiles = totals.get((_named(row), row["reason"]), (0, 0))
         totals[_named(row), row["reason"]] = n + row["n"], tiles + 1
-    columns = (Column("variable", "text"), Column("reason", "name"), Column("pixels"), Column("tiles"))
+    columns = (Column("variable", "text"), Column("reason", "name"), PIXELS, Column("tiles"))
     rows = [
         [Cell(variable), Cell(reason), Cell(thousands(n)), Cell(thousands(tiles))]
         for (variable, reason), (n, tiles) in totals.items()

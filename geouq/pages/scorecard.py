@@ -79,6 +79,11 @@ class Tab:
     about: str
     fill: Fill | None = None
 
+    @property
+    def meaning(self) -> str:
+        """Return what the numbers are, without how to read their colours."""
+        return f"{self.about.partition('. ')[0]}."
+
 
 @dataclass(frozen=True)
 class CardCell:
