@@ -17,9 +17,8 @@ import io
 import os
 import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from functools import lru_cache
 from itertools import product
 from pathlib import Path
 from types import TracebackType
@@ -441,8 +440,9 @@ def sealed_file(path: Path, writer_of: Callable[[h5py.File, Callable[[], None]],
             writer = writer_of(file, target.require_room)
             yield writer
         if writer.finished:
-            _seal(part)
+            digest = _seal(part)
             commit(part, path)
+            _remember(path, _signature(path), digest.decode("ascii"))
 
 
 @contextmanager
@@ -483,23 +483,44 @@ def checksum_of(path: Path) -> str | None:
 
 
 def _checksum_as_it_is(path: Path) -> str | None:
+    """Read a file once for as long as its size, times and inode stay the same; one that was written here is known."""
+    signature = _signature(path)
+    try:
+        return _known[path, signature]
+    except KeyError:
+        found = _read_checksum(path, signature[0])
+        _remember(path, signature, found)
+        return found
+
+
+_known: dict[tuple[Path, tuple[int, ...]], str | None] = {}
+
+
+def _signature(path: Path) -> tuple[int, ...]:
     status = path.stat()
-    return _checksum(path, status.st_size, status.st_mtime_ns, status.st_ctime_ns, status.st_ino)
+    return status.st_size, status.st_mtime_ns, status.st_ctime_ns, status.st_ino
 
 
-@lru_cache(REMEMBERED)
-def _checksum(path: Path, size: int, *_signature: int) -> str | None:
-    """Read a file once for as long as its size, times and inode stay the same."""
+def _remember(path: Path, signature: tuple[int, ...], checksum: str | None) -> None:
+    """Remember the checksum of a file, and forget the file that has been known longest where they are many."""
+    _known[path, signature] = checksum
+    if len(_known) > REMEMBERED:
+        with suppress(KeyError, RuntimeError):  # another thread was faster
+            del _known[next(iter(_known))]
+
+
+def _read_checksum(path: Path, size: int) -> str | None:
     with path.open("rb") as file:
         digest = _digest(file, size - LENGTH)
         return digest.decode("ascii") if file.read() == MARK + digest else None
 
 
-def _seal(path: Path) -> None:
-    """Append the checksum of a file to it."""
+def _seal(path: Path) -> bytes:
+    """Append the checksum of a file to it, and return it."""
     with path.open("r+b") as file:
         digest = _digest(file, path.stat().st_size)
         file.write(MARK + digest)
+    return digest
 
 
 def _digest(file: BinaryIO, length: int) -> bytes:

@@ -185,6 +185,19 @@ def flipped(whole, bit):
     return bytes(content)
 
 
+def test_a_file_that_was_just_written_is_not_read_for_its_checksum(tmp_path, some_tile, monkeypatch):
+    path = tmp_path / "tile.nc"
+    save_tile(some_tile, path, "key")
+    content = path.read_bytes()
+
+    with monkeypatch.context() as patched:
+        patched.setattr(netcdf, "_read_checksum", None)
+        known = netcdf.checksum_of(path)
+    assert content.endswith(netcdf.MARK + known.encode())
+    path.write_bytes(content[:99] + bytes([content[99] ^ 1]) + content[100:])
+    assert netcdf.checksum_of(path) is None
+
+
 def test_a_file_with_any_bit_flipped_is_refused_and_has_no_checksum(tmp_path, some_tile):
     path = tmp_path / "tile.nc"
     save_tile(some_tile, path, "key")
