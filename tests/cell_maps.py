@@ -48,6 +48,7 @@ def cells_of(z, std, weight=None, tiles=(1, 1)):
         sums(a),
         sums(a**2),
         np.zeros_like(n),
+        np.ones_like(n),
     )
     chosen = cells.n > 0
     order = np.lexsort((cells.column, cells.row, cells.tile))

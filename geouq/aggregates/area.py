@@ -19,6 +19,7 @@ from geouq.inference.compiled_limits import half_width_of_mixture
 
 Floats = NDArray[np.float64]
 DIRECT = 512  # cells, up to which each pair has its own distance
+PARTS = 64  # classes of the parts of cells
 FINE = 48  # classes for each doubling of the distance, of larger areas
 
 
@@ -32,8 +33,10 @@ class AreaPairs:
         Distances of pairs of cells in metres, and the sums of 2 S S' at each, S being the sum of a times std.
     in_tiles : float
         Sum of 2 S S' of the pairs in one tile.
-    within : float
-        Sum over cells of S^2 - D, D being the sum of a^2 times the variance.
+    within : float64 (parts)
+        Sums over cells of S^2 - D, D being the sum of a^2 times the variance.
+    part : float64 (parts)
+        The part of the cell that the area holds, of these sums; 1 for whole cells.
     own : float
         Sum of D.
     std : float
@@ -45,7 +48,8 @@ class AreaPairs:
     distance: Floats
     mass: Floats
     in_tiles: float
-    within: float
+    within: Floats
+    part: Floats
     own: float
     std: float
     weight: float
@@ -54,10 +58,12 @@ class AreaPairs:
     def of(cls, cells: AreaCells, side: float) -> Self:
         """Return the pairs of the cells of an area."""
         distance, mass = _pairs(cells.position, cells.std, side)
-        within, own = float((cells.std**2 - cells.variance).sum()), float(cells.variance.sum())
+        part, own = np.ceil(PARTS * cells.part) / PARTS, float(cells.variance.sum())
+        each = np.unique(part)
+        within = np.array([(cells.std**2 - cells.variance)[part == one].sum() for one in each])
         of_tiles = float((np.bincount(cells.tile, cells.std) ** 2).sum() - (cells.std**2).sum())
         weight = np.float64(cells.weight.sum())  # tiny weights give NaN where Python raises
-        return cls(distance, mass, of_tiles, within, own, float(cells.std.sum()), weight)
+        return cls(distance, mass, of_tiles, within, each, own, float(cells.std.sum()), weight)
 
     @property
     def independent(self) -> float:
@@ -72,11 +78,11 @@ class AreaPairs:
     def variance(self, model: CorrelationModel) -> float:
         """Return the variance of the mean under a model, with the predicted variances."""
         between = float((self.mass * model(self.distance)).sum()) + model.tile * self.in_tiles
-        return (between + model.within * self.within + self.own) / self.weight**2
+        return (between + self._within(model) + self.own) / self.weight**2
 
     def shares(self, model: CorrelationModel) -> Floats:
         """Return the shares of the variance from each range of a model, from its tiles and from its constant."""
-        within = self.within * model.within / model.shared if model.shared else 0.0
+        within = self._within(model) / model.shared if model.shared else 0.0
         parts = [
             sill * (float((self.mass * np.exp(-self.distance / reach)).sum()) + within)
             for sill, reach in zip(model.sills, model.ranges, strict=True)
@@ -84,6 +90,10 @@ class AreaPairs:
         parts.append(model.tile * (self.in_tiles + within))
         parts.append(model.constant * (float(self.mass.sum()) + within))
         return np.array(parts) / self.weight**2 / self.variance(model)
+
+    def _within(self, model: CorrelationModel) -> float:
+        """Return what the pairs of pixels of the same cell add, times the squared weight."""
+        return float((model.within_parts(self.part) * self.within).sum())
 
 
 def _pairs(position: Floats, values: Floats, side: float) -> tuple[Floats, Floats]:

@@ -115,20 +115,21 @@ def blocks_of_areas(
     """Return the means of areas of any shape, each with its cells and the folds of the map that these lie in.
 
     The model of an area is fitted to the folds in which it does not lie. Areas that leave fewer than three folds are
-    left out, and so are those below `least`, as in `block_means`. Each area is a fold of its own, whose number is its
-    place in `areas`.
+    left out, and so are those below `least`, as in `block_means`, and small ones that cut most of their cells. Areas
+    within one fold share it, as their errors may be alike; any other is a fold of its own, below 0.
     """
     found = []
     for number, (cells, folds) in enumerate(areas):
         model = correlation.without(np.unique(folds).tolist())
-        if len(cells) and model is not None and _is_unsure(*_totals(cells), least):
+        if len(cells) and model is not None and cells.stand_for_pixels and _is_unsure(*_totals(cells), least):
             pairs = AreaPairs.of(cells, correlation.side)
             error, noise = float(cells.error.sum()) / pairs.weight, float(cells.noise.sum()) / pairs.weight**2
             fitted = pairs.variance(model)
             variances = np.array([pairs.independent, fitted, pairs.full, model.zms * fitted]) + noise
-            found.append((error, *variances, noise, float(cells.area.sum()), number))
-    *values, place = np.array(found, np.float64).reshape(-1, 8).T
-    return _of_columns(values, place.astype(np.int64), place.astype(np.int64))
+            fold = folds[0] if (folds == folds[0]).all() else -1 - number
+            found.append((error, *variances, noise, float(cells.area.sum()), fold, number))
+    *values, fold_of, place = np.array(found, np.float64).reshape(-1, 9).T
+    return _of_columns(values, fold_of.astype(np.int64), place.astype(np.int64))
 
 
 def _totals(cells: AreaCells) -> tuple[Floats, Floats, Floats]:

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
+from functools import cached_property
 from typing import Self, cast
 
 import numpy as np
@@ -25,6 +26,8 @@ EARTH = 6_371_008.8  # mean radius in metres
 APART = 1e9  # metres between tiles in the same place, such as those of several dates
 StatisticsOf = Callable[[int], tuple[Ints, Mapping[str, Statistic]]]
 MOMENTS = "moments"
+MANY_CELLS = 9.0  # of so many, the centres stand for the places of the pixels, however the cells are cut
+MOST = 0.65  # of the cells of a small area: a square of 3 x 3 cells that lies between cells has 0.69 of them
 
 
 @dataclass(frozen=True)
@@ -61,6 +64,8 @@ class AreaCells:
         mean, the std of a share, and h if the truth's error is known.
     z_noise : float64 (C)
         Sum of a^2 h (1 - h): what the truth's own error adds to `z_square`; 0 if that is not known.
+    part : float64 (C)
+        Share of the cell's valid pixels that are counted: below 1 where the area cuts the cell.
 
     Notes
     -----
@@ -86,6 +91,7 @@ class AreaCells:
     z_weight: Floats
     z_weight_square: Floats
     z_noise: Floats
+    part: Floats
 
     def __len__(self) -> int:
         return len(self.n)
@@ -115,9 +121,37 @@ class AreaCells:
         """Return the share of z^2 that is the truth's own error; NaN if that is not known."""
         return float(self.z_noise.sum() / self.z_square.sum()) if self.noise.any() else float("nan")
 
+    @property
+    def stand_for_pixels(self) -> bool:
+        """Return whether the centres of cells stand for the places of the pixels.
+
+        They do not in a small area that cuts most of its cells: parts of them are nearer to each other than centres.
+        """
+        return bool(self.part.sum() >= MANY_CELLS or (self.n * self.part).sum() >= MOST * self.n.sum())
+
+    @property
+    def times_counted(self) -> Ints:
+        """Return how many cells lie in the place of each: more than one where tiles are of several dates."""
+        sheet, ground = np.rint(self.position[:, 2] / APART), self.position.copy()
+        if (sheet == sheet[0]).all():
+            return np.ones(len(self), np.int64)
+        ground[:, 2] -= APART * sheet
+        _, number, count = np.unique(np.round(ground, 2), axis=0, return_inverse=True, return_counts=True)
+        return np.asarray(count[number.ravel()], np.int64)
+
     def of_tiles(self, numbers: Ints) -> Self:
         """Return the same cells with other numbers of tiles."""
         return replace(self, tile=numbers[self.tile])
+
+    def parts_of(self, every: Self) -> Self:
+        """Return the same cells with the part that each is of the cell in `every`, which holds all pixels."""
+        whole = every.n[np.searchsorted(every.key, self.key)]
+        return replace(self, part=np.minimum(self.n / whole, 1.0))
+
+    @cached_property
+    def key(self) -> Ints:
+        """Return a number for each cell, by tile, row and column, in whose order cells are."""
+        return self.tile << 42 | self.row << 21 | self.column
 
     @classmethod
     def joined(cls, parts: Sequence[Self]) -> Self:
@@ -156,7 +190,7 @@ def area_cells(places: Sequence[TilePlace], statistics_of: StatisticsOf, share: 
             sums = _sums_without_noise(moments, cast("TruthError", statistics[TruthError.name]), pixel_area, scale)
         else:
             sums = _sums(moments, pixel_area, scale)
-        parts.append(AreaCells(*where, *sums))
+        parts.append(AreaCells(*where, *(*sums, np.ones(len(row)))))
     found = AreaCells.joined(parts)
     order = np.lexsort((found.column, found.row, found.tile))
     return found.some(order[found.n[order] > 0])

@@ -79,8 +79,40 @@ class CorrelationModel:
         """Return the model for cells of another side in metres, with the mean correlation that it has in them."""
         if abs(side - self.side) <= SAME_SIDE * self.side:
             return self
+        return replace(self, within=self._in_a_square(side), side=side)
+
+    def within_parts(self, parts: Floats) -> Floats:
+        """Return the mean correlation of two pixels of the same part of a cell, which is taken as a square.
+
+        Pixels of a part are nearer to each other than those of the cell. If they are scattered over the cell instead,
+        their correlation is smaller than this.
+
+        Parameters
+        ----------
+        parts : float64 (parts)
+            Share of the cell's pixels that are in each.
+        """
+        whole = self._in_a_square(self.side)
+        nearer = np.array([self._in_a_part(part) / whole if whole else 1.0 for part in parts])
+        return np.where(parts < 1, np.minimum(self.within * nearer, max(self.shared, self.within)), self.within)
+
+    def _in_a_part(self, part: float) -> float:
+        """Return the mean correlation of two pixels in a square with that share of a cell.
+
+        The shortest range that is tried may be longer than the true one. The most that such a range explains is that
+        pairs far below the size of the part are alike, so that it is in inverse proportion to the area.
+        """
+        side, found = self.side * float(np.sqrt(part)), self.constant + self.tile
+        for sill, reach in zip(self.sills, self.ranges, strict=True):
+            is_short = reach <= (1 + SAME_SIDE) * SHORTEST * self.side
+            most = _within_a_square(self.side / reach) / part if is_short else 0.0
+            found += sill * min(max(_within_a_square(side / reach), most), 1.0)
+        return found
+
+    def _in_a_square(self, side: float) -> float:
+        """Return the mean correlation of two pixels in a square of that side."""
         parts = [sill * _within_a_square(side / reach) for sill, reach in zip(self.sills, self.ranges, strict=True)]
-        return replace(self, within=sum(parts) + self.constant + self.tile, side=side)
+        return sum(parts) + self.constant + self.tile
 
     def as_json(self) -> dict[str, Any]:
         """Return the model as plain values, with the formula."""

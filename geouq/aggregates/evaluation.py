@@ -263,7 +263,7 @@ def _regions(
     for name, own in areas.lists.items():
         yield name, cells.some(np.isin(tiles, list(own))[cells.tile])
     for name in areas.zones:
-        yield name, areas.cells_of_zone(name, variable, share)
+        yield name, areas.cells_of_zone(name, variable, share).parts_of(cells)
 
 
 def _scales(

@@ -13,6 +13,10 @@ LEAST_FREEDOM = 5.0  # of the variance of a mean, below which there is no interv
 OVERFLOW = "overflow"
 TOO_FEW = "too few cells or tiles to tell how errors are correlated"
 TOO_FAR = "errors are correlated over too much of the map: fewer than 5 degrees of freedom"
+SEVERAL_DATES = "tiles lie in the same place (several dates), and how their errors are correlated is not known"
+CUTS_CELLS = (
+    "the area is small and cuts most of its cells, whose centres stand for its pixels: choose a smaller cell_size"
+)
 TRUTH_ALONE = "the truth's own error is as large as all errors, so that those of the map are not known"
 CERTAIN = "it is certain of each pixel whether it belongs to the area"
 PER_AREA = re.compile(r"\s*(?:/\s*(ha|km2|km\^2|km²|m2|m\^2|m²)|\s(ha|km|m)(?:\^|\*\*)?(-1|-2|⁻¹|⁻²))$")
@@ -28,7 +32,7 @@ class AreaMean:
     mean : float
         Predicted mean.
     area : float
-        In square metres; NaN if it is not known.
+        In square metres; NaN if it is not known. Tiles in the same place, such as those of several dates, count once.
     n : int
         Number of valid pixels.
     std_independent, std_fitted, std_full : float
@@ -86,13 +90,18 @@ def area_mean(
     Notes
     -----
     The correlation is estimated, so the interval uses Student's distribution. With fewer than 5 degrees of freedom,
-    the map has too few independent parts to estimate the variance of such a mean, and there is no interval.
+    the map has too few independent parts to estimate the variance of such a mean, and there is no interval. Neither is
+    there one where tiles lie in the same place: errors of several dates may be the same. The mean is that of all dates.
     """
-    pairs = AreaPairs.of(cells, side)
+    pairs, times = AreaPairs.of(cells, side), cells.times_counted
     fitted = std = freedom = independent = np.nan
     reason = unknown
     if correlation is not None and pairs.own == 0:
         fitted, std, reason = 0.0, 0.0, CERTAIN
+    elif correlation is not None and times.max() > 1:
+        reason = SEVERAL_DATES
+    elif correlation is not None and not cells.stand_for_pixels:
+        reason = CUTS_CELLS
     elif correlation is not None:
         variance = pairs.variance(correlation.model)
         fitted, std = np.sqrt(variance), np.sqrt(correlation.model.zms * variance)
@@ -105,8 +114,8 @@ def area_mean(
     half = half_width(level, freedom) * std if not reason else np.nan
     error = float(cells.error.sum() / pairs.weight)
     return AreaMean(
-        mean, float(cells.area.sum()), int(cells.n.sum()), np.sqrt(pairs.independent), fitted, np.sqrt(pairs.full), std,
-        mean - half, mean + half, level, reason, freedom, independent, error,
+        mean, float((cells.area / times).sum()), int(cells.n.sum()), np.sqrt(pairs.independent), fitted,
+        np.sqrt(pairs.full), std, mean - half, mean + half, level, reason, freedom, independent, error,
     )  # fmt: skip
 
 

@@ -156,7 +156,7 @@ def cells_of(simulated: Map, std: Floats) -> AreaCells:
         row // CELLS * TILES[1] + column // CELLS, row % CELLS, column % CELLS, position,
         _sums(1.0 * simulated.valid), weight, weight * (SIDE / PIXELS) ** 2, _sums(a * 10), _sums(-a * z * std),
         _sums(a * std), _sums(a**2 * std**2), _sums(a**2), 0 * weight, _sums(a * z), _sums(a**2 * z**2), weight,
-        _sums(a**2), 0 * weight,
+        _sums(a**2), 0 * weight, np.ones_like(weight),
     )  # fmt: skip
     return cells.some(cells.n > 0)
 

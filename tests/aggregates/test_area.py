@@ -1,5 +1,7 @@
 """The variance of the mean of an area is the sum over all pairs of its pixels."""
 
+from dataclasses import replace
+
 import gstools
 import numpy as np
 import pytest
@@ -48,6 +50,29 @@ def test_the_variance_of_a_large_area_is_that_of_each_pair_to_a_thousandth():
 
     assert len(cells) > DIRECT
     assert found == pytest.approx(dense(std, None, MODEL), rel=1e-3)
+
+
+@pytest.mark.parametrize("reach", [30.0, 100.0, 400.0])
+@pytest.mark.parametrize("scattered", [False, True])
+def test_the_std_of_an_area_that_cuts_many_cells_is_not_too_small(reach, scattered):
+    """The covariance of each pair of pixels in the upper left quarters of cells, or in quarters all over the cells."""
+    size, across = 2 * PIXELS, 12  # pixels along a cell, and cells along the map
+    row, column = np.mgrid[: size * across, : size * across].reshape(2, -1)
+    quarter = (row % size < PIXELS) & (column % size < PIXELS)
+    chosen = np.random.default_rng(0).random(len(row)) < 0.25 if scattered else quarter
+    place = np.column_stack([column, row])[chosen] * SIDE / size
+    true = np.exp(-np.linalg.norm(place[:, None] - place, axis=-1) / reach).mean()
+
+    n = np.bincount((row // size * across + column // size)[chosen], minlength=across**2).astype(np.float64)
+    of_area = dict.fromkeys(("n", "std", "variance", "weight"), n)
+    cells = replace(cells_of(np.zeros((PIXELS * across, PIXELS * across)), 1.0), part=n / size**2, **of_area)
+    model = CorrelationModel((1.0,), (reach,), 0, 0, 0.5, 1.0, 1.0).of_cells(SIDE)
+    found = AreaPairs.of(cells, SIDE).variance(model)
+
+    most = 1.7 if scattered else 1.4 if reach == 30 else 1.1  # 30 m is the shortest range that is tried
+    assert 0.95 < np.sqrt(found / true) < most
+    as_if_whole = AreaPairs.of(replace(cells, part=np.ones(len(cells))), SIDE).variance(model)
+    assert as_if_whole < found
 
 
 def test_means_of_uncorrelated_and_of_fully_correlated_pixels_have_closed_forms():

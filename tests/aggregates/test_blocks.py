@@ -1,5 +1,7 @@
 """Means of blocks, tiles and regions have the errors of their pixels, and models from elsewhere."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from cell_maps import CELLS, PIXELS, SIDE, TILES, cells_of, mixed, places
@@ -60,6 +62,26 @@ def test_areas_of_any_shape_have_the_same_variances_as_blocks(correlation):
 
     for name in ("error", "independent", "fitted", "full", "calibrated", "area"):
         np.testing.assert_allclose(getattr(found, name), getattr(blocks, name), rtol=1e-9, err_msg=name)
+
+
+def test_areas_within_one_fold_share_it_and_each_other_area_is_a_fold_of_its_own(correlation):
+    cells, fold = correlation.cells, correlation.fold
+    parts = [(cells.tile == 0) & (cells.row < 8), (cells.tile == 0) & (cells.row >= 8), cells.tile == 1]
+    parts += [(cells.tile < 2) & (cells.row < 8), (cells.tile < 2) & (cells.row >= 8)]
+
+    found = blocks_of_areas(correlation, [(cells.some(own), fold[own]) for own in parts])
+
+    first, second = (int(fold[cells.tile == tile][0]) for tile in (0, 1))
+    assert found.fold.tolist() == [first, first, second, -4, -5]
+    assert found.number.tolist() == [0, 1, 2, 3, 4]
+
+
+def test_small_areas_that_cut_their_cells_are_left_out(correlation):
+    own = (correlation.cells.tile == 0) & (correlation.cells.row < 2) & (correlation.cells.column < 2)
+    small, fold = correlation.cells.some(own), correlation.fold[own]
+
+    assert len(blocks_of_areas(correlation, [(small, fold)])) == 1
+    assert len(blocks_of_areas(correlation, [(replace(small, part=np.full(4, 0.25)), fold)])) == 0
 
 
 def test_blocks_with_few_valid_pixels_are_left_out(maps):

@@ -15,6 +15,7 @@ from geouq.summary import Moments, TilePlace
 from geouq.summary.exceedance import Exceedance
 from geouq.summary.moments import PRODUCTS, SUMS
 
+RNG = np.random.default_rng(1)
 UTM, WGS84 = CRS.from_epsg(32633).to_wkt(), CRS.from_epsg(4326).to_wkt()
 
 
@@ -169,3 +170,11 @@ def test_the_side_of_a_cell_is_in_metres_in_any_crs():
 
     assert cell_side([place()]) == pytest.approx(160)
     assert cell_side([degree]) == pytest.approx(1.6 * np.pi / 180 * 6371008.8, rel=1e-3)
+
+
+def test_parts_of_cells_are_shares_of_their_valid_pixels():
+    every = area_cells([place()], lambda _: (np.arange(24), {"moments": moments_of(RNG, 24, 9, np.ones((24, 9)))[0]}))
+    some = area_cells([place()], lambda _: (np.array([3, 17]), {"moments": moments_of(RNG, 2, 3, np.ones((2, 3)))[0]}))
+
+    assert every.parts_of(every).part.tolist() == [1] * 24
+    np.testing.assert_allclose(some.parts_of(every).part, [1 / 3, 1 / 3])

@@ -1,10 +1,13 @@
 """Means of areas have intervals where the map tells the correlation, and the reason where it does not."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from cell_maps import SIDE, cells_of, mixed
 from scipy.stats import t
 
+from geouq.aggregates.cells import APART, AreaCells
 from geouq.aggregates.estimation import error_correlation
 from geouq.aggregates.known import KnownCorrelation
 from geouq.aggregates.means import area_mean, per_area
@@ -54,6 +57,28 @@ def test_a_map_with_one_constant_error_gives_no_interval_and_says_why():
 
     assert np.isnan(found.low)
     assert "correlated over too much of the map" in found.reason
+
+
+@pytest.mark.parametrize(("across", "is_known"), [(2, False), (3, False), (4, True)])
+def test_a_small_area_that_cuts_its_cells_has_no_interval_and_the_reason(cells, across, is_known):
+    """A square of one cell less on each side, which lies between cells."""
+    chosen = cells.some(np.flatnonzero((cells.row < across) & (cells.column < across)))
+    on_edge = [1 - 0.5 * np.isin(own, (0, across - 1)) for own in (chosen.row, chosen.column)]
+    part = np.multiply(*on_edge)
+    found = area_mean(replace(chosen, n=chosen.n * part, part=part), known(cells), 0.9, SIDE)
+
+    assert np.isfinite([found.low, found.std]).all() == is_known
+    assert ("choose a smaller cell_size" in found.reason) is not is_known
+
+
+def test_tiles_of_several_dates_count_once_in_the_area_and_have_no_interval(cells):
+    later = replace(cells, position=cells.position + np.array([0, 0, APART]), tile=cells.tile + 1)
+
+    one, two = (area_mean(own, known(cells), 0.9, SIDE) for own in (cells, AreaCells.joined([cells, later])))
+
+    assert (two.area, two.mean) == pytest.approx((one.area, one.mean), rel=1e-12)
+    assert np.isnan([two.low, two.std, two.std_fitted]).all()
+    assert "several dates" in two.reason
 
 
 def test_without_a_model_the_two_bounds_are_left():
