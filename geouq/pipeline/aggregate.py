@@ -115,7 +115,7 @@ def aggregate(
     Raises
     ------
     ConfigError
-        If the configuration is wrong, or `correlation` holds none or lacks a variable.
+        If the configuration is wrong, or `correlation` holds none of its variables.
     """
     predictions = load_predictions(experiment)
     known = _correlations(predictions.output_directory, correlation)
@@ -124,7 +124,7 @@ def aggregate(
     form, variables = job.settings.form, job.tiles[0].variables
     wanted = [variable.name for variable in variables] if form.has_variance else _of_shares(form, variables)
     missing = [name for name in wanted if name not in known]
-    if missing and correlation is not None:
+    if missing == wanted and correlation is not None:
         raise ConfigError(f"{correlation} has no correlation of {', '.join(missing)}; it has {', '.join(known)}")
     swept = _swept(job)
     table = _table(swept, known)

@@ -2,6 +2,7 @@
 
 import csv
 import json
+import shutil
 
 import numpy as np
 import pytest
@@ -177,6 +178,26 @@ def test_a_variable_without_a_correlation_is_named(geouq, tmp_path):
 
     assert done.exit_code == 2
     assert "has no correlation of volume; it has height" in done.stderr
+
+
+def test_of_two_variables_the_one_without_a_correlation_has_the_bounds_and_a_note(geouq, tmp_path):
+    config = write(tmp_path)
+    assert geouq("run", config, "--quiet").exit_code == 0
+    other = without_truth(config)
+    both = other.read_text(encoding="utf-8").replace("{height: {", "{height: {}, volume: {")
+    for layer in ("mean", "std"):
+        both = both.replace(f"{layer}/{{tile}}.tif", f"'{{variable}}/{layer}/{{tile}}.tif'")
+        for variable in ("height", "volume"):
+            shutil.copytree(tmp_path / layer, tmp_path / variable / layer)
+    other.write_text(both, encoding="utf-8")
+
+    done = geouq("aggregate", other, "--correlation", tmp_path / "results/small")
+
+    assert "note: volume: no evaluation tells how errors are correlated" in done.stderr
+    with (tmp_path / "results/small/aggregate/tables/areas.csv").open(encoding="utf-8") as file:
+        rows = {row["variable"]: row for row in csv.DictReader(file)}
+    assert rows["volume"]["std"] == ""
+    assert float(rows["height"]["std"]) > 0
 
 
 def test_a_variable_that_its_own_run_lacks_has_the_bounds_and_a_note(geouq, tmp_path):
