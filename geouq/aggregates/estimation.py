@@ -126,7 +126,8 @@ def _model_without(correlation: ErrorCorrelation, folds: frozenset[int]) -> Corr
 def error_correlation(cells: AreaCells, side: float) -> ErrorCorrelation | None:
     """Return the correlation of the errors of some cells.
 
-    None where there are too few informative cells or folds, or where the truth's own error is as large as all errors.
+    None where there are too few informative cells or folds, where the truth's own error is as large as all errors, or
+    where all errors are 0.
 
     Parameters
     ----------
@@ -147,7 +148,7 @@ def error_correlation(cells: AreaCells, side: float) -> ErrorCorrelation | None:
     tile = own.tile if FEWEST_TILES <= tiles <= MOST_TILES else np.full(len(own), -1)
     labels = Labels(fold[cells.informative], folds, tile)
     values, edges = np.column_stack([own.z, own.z_weight]), distance_classes(own.position, side)
-    if is_truth_alone(cells):
+    if is_truth_alone(cells) or not own.z_square.any():
         return None
     return ErrorCorrelation(cells, side, fold, pair_sums(own.position, values, labels, edges, side))
 

@@ -11,7 +11,7 @@ from geouq.aggregates.blocks import BlockMeans, block_means, blocks_of_areas, si
 from geouq.aggregates.cells import MOMENTS, AreaCells, area_cells, cell_side
 from geouq.aggregates.estimation import ErrorCorrelation, error_correlation, is_truth_alone
 from geouq.aggregates.known import KnownCorrelation
-from geouq.aggregates.means import TOO_FEW, TRUTH_ALONE, AreaMean, area_mean
+from geouq.aggregates.means import NO_ERRORS, TOO_FEW, TRUTH_ALONE, AreaMean, area_mean
 from geouq.aggregates.members import MemberCells, MemberMeans, member_scales
 from geouq.aggregates.overstated import Overstated, overstated
 from geouq.aggregates.parameters import Parameter, parameters_of, parameters_of_truth
@@ -166,7 +166,7 @@ def aggregates_of(areas: Areas, settings: AggregateSettings, variable: str) -> A
     correlation = error_correlation(cells, side)
     regions = dict(_regions(areas, cells, variable))
     known = None if correlation is None else KnownCorrelation.of(correlation)
-    unknown = TRUTH_ALONE if is_truth_alone(cells) else TOO_FEW
+    unknown = TRUTH_ALONE if is_truth_alone(cells) else TOO_FEW if cells.z_square.any() else NO_ERRORS
     means = {name: area_mean(own, known, settings.level, side, unknown) for name, own in regions.items() if len(own)}
     members = member_scales(*areas.members(variable), areas.places) if members_in(settings.form) else {}
     found = overstated(cells)

@@ -18,6 +18,7 @@ CUTS_CELLS = (
     "the area is small and cuts most of its cells, whose centres stand for its pixels: choose a smaller cell_size"
 )
 TRUTH_ALONE = "the truth's own error is as large as all errors, so that those of the map are not known"
+NO_ERRORS = "all errors are 0"
 CERTAIN = "it is certain of each pixel whether it belongs to the area"
 PER_AREA = re.compile(r"\s*(?:/\s*(ha|km2|km\^2|km²|m2|m\^2|m²)|\s(ha|km|m)(?:\^|\*\*)?(-1|-2|⁻¹|⁻²))$")
 SQUARE_METRES = {"ha": 1e4, "km": 1e6, "m": 1.0}

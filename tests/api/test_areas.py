@@ -229,3 +229,10 @@ def test_pixels_of_degrees_without_weights_have_a_note(stack, found):
 def test_wrong_arguments_are_named(options, error, message):
     with pytest.raises(error, match=message):
         geouq.evaluate_areas(**dict(zip(("mean", "variance", "truth"), LAYERS, strict=True)) | options)
+
+
+def test_a_map_without_any_error_has_no_interval_and_says_why():
+    found = geouq.evaluate_areas(np.full((128, 128), 100.0), std=1.0, truth=np.full((128, 128), 100.0)).areas
+
+    assert found["ci_method"].tolist() == ["all errors are 0"]
+    assert found["ci_low"].isna().all()
