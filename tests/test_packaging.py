@@ -88,14 +88,37 @@ def test_the_quick_tests_of_all_versions_exist():
     assert [name for name in listed.split() if not (ROOT / name).exists()] == []
 
 
-def test_no_link_of_the_readme_on_an_index_points_to_a_file():
-    """The build turns links to files into text; here by the same patterns."""
+def readme_on_an_index():
+    """The README as the build joins it from its fragments, with links to files turned into text."""
     hook = PROJECT["tool"]["hatch"]["metadata"]["hooks"]["fancy-pypi-readme"]
-    first, last = hook["fragments"]
-    text = (ROOT / first["path"]).read_text(encoding="utf-8").partition(first["end-before"])[0] + last["text"]
+    text = "".join(map(text_of, hook["fragments"]))
     for rule in hook["substitutions"]:
         text = re.sub(rule["pattern"], rule["replacement"], text)
+    return text
+
+
+def text_of(fragment):
+    if "text" in fragment:
+        return fragment["text"]
+    text = (ROOT / fragment["path"]).read_text(encoding="utf-8")
+    start = text.index(fragment["start-at"]) if "start-at" in fragment else 0
+    return text[start : text.index(fragment["end-before"])]
+
+
+def test_no_link_of_the_readme_on_an_index_points_to_a_file():
+    text = readme_on_an_index()
 
     assert "## Which tool when" in text
-    assert "your first map takes five minutes" in text
+    assert "All keys: masks" in text
     assert [link for link in re.findall(r"\]\((.*?)\)", text) if not link.startswith("https://")] == []
+
+
+def test_the_readme_on_an_index_installs_from_it_and_needs_no_folder_of_the_repository():
+    text = readme_on_an_index()
+    commands = [line.partition("#")[0].split() for line in text.splitlines() if line.startswith("    ")]
+
+    assert ["pip", "install", '"geouq[all]"'] in commands
+    assert ["geouq", "init", "FOLDER", "--out", "my_map.yaml"] in commands
+    assert ["geouq", "run", "my_map.yaml"] in commands
+    assert [each for each in ("scripts/", "environment.yml", "'.[all]'", "podman", ".venv") if each in text] == []
+    assert text.count("## Try it") == text.count("## A configuration") == text.count("## Documentation") == 1
