@@ -70,6 +70,11 @@ def test_examples_print_what_is_shown(page, tmp_path, monkeypatch):
         assert (tmp_path / picture).exists()
 
 
+@pytest.mark.parametrize("page", [page for page in PAGES if re.match(r"tutorials/(?!index)", page)])
+def test_every_tutorial_says_where_to_run_it_before_its_first_step(page):
+    assert "Run it in the folder of this repository" in text_of(page).partition("\n## ")[0]
+
+
 def test_the_commands_of_the_first_map_print_what_is_shown(geouq, tmp_path):
     (tmp_path / "data_samples").symlink_to(ROOT / "data_samples")
     blocks = re.findall(r"```console\n(.*?)```", text_of("tutorials/first-map.md"), re.DOTALL)
