@@ -1,7 +1,10 @@
 """Files for package indexes, conda, containers and hosts of repositories agree with the package."""
 
 import json
+import os
 import re
+import shutil
+import subprocess
 import tomllib
 from pathlib import Path
 
@@ -86,6 +89,34 @@ def test_the_quick_tests_of_all_versions_exist():
     (listed,) = re.findall(r"^TESTS=\((.*?)\)", script, re.DOTALL | re.MULTILINE)
 
     assert [name for name in listed.split() if not (ROOT / name).exists()] == []
+
+
+@pytest.fixture
+def without_pythons(tmp_path):
+    """Run scripts/versions where no Python is found and uv fetches none."""
+    (tmp_path / "uv").write_text("#!/bin/sh\nexit 1\n", encoding="utf-8")
+    (tmp_path / "uv").chmod(0o755)
+    for tool in ("dirname", "mktemp", "rm"):
+        (tmp_path / tool).symlink_to(shutil.which(tool))
+    bash, script = shutil.which("bash"), ROOT / "scripts" / "versions"
+    environment = os.environ | {"PATH": str(tmp_path), "PYENV_ROOT": str(tmp_path)}
+    return lambda *named: subprocess.run(
+        [bash, script, *named], env=environment, capture_output=True, text=True, check=False
+    )
+
+
+def test_a_named_python_that_is_not_found_fails_the_script_of_versions(without_pythons):
+    done = without_pythons("3.14", "lowest")
+
+    assert done.stdout == "Python 3.14: not found, and cannot be fetched\n"
+    assert done.returncode == 1
+
+
+def test_pythons_that_are_not_found_are_skipped_if_none_is_named(without_pythons):
+    done = without_pythons("lowest")
+
+    assert done.stdout.count(": not found, and cannot be fetched\n") == len(done.stdout.splitlines()) > 1
+    assert done.returncode == 0
 
 
 def readme_on_an_index():
