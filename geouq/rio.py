@@ -4,6 +4,7 @@ It is imported by every call of `rio`: imports of the package stay inside the fu
 """
 
 import json
+import re
 from collections.abc import Iterator, Sequence
 from math import isfinite
 from typing import Any
@@ -11,6 +12,9 @@ from typing import Any
 import click
 
 Row = dict[str, Any]
+
+# what the message about another grid advises: a key, or a command, which follows
+_KEY_OR_FILE = re.compile(r"write (data\..*), or (bring the file to the grid first(?::\n  gdalwarp .*)?)")
 
 
 @click.command("geouq", short_help="Evaluate the calibration of a map with uncertainty.")
@@ -63,11 +67,10 @@ def rio_geouq(
 def _without_configuration(message: str) -> str:
     """Return a message without the name of the only tile; keys that it names are explained."""
     text = message.removeprefix("tile rio: ").removeprefix("configuration: ")
-    return (
-        f"{text}\n  (data.{{mean,std,truth}} are keys of a configuration; geouq init writes one)"
-        if "data." in text
-        else text
-    )
+    text, found = _KEY_OR_FILE.subn(r"\2\n  or write \1 in a configuration; geouq init writes one", text)
+    if found or "data." not in text:
+        return text
+    return f"{text}\n  (data.{{mean,std,truth}} are keys of a configuration; geouq init writes one)"
 
 
 def _configuration(layers: dict[str, str]) -> dict[str, Any]:

@@ -84,6 +84,22 @@ def test_mistakes_end_with_one_message(rio, arguments, message):
     assert "Traceback" not in done.output
 
 
+def test_a_raster_on_another_grid_is_refused_with_a_command_before_the_key_of_a_configuration(rio, tmp_path):
+    with rasterio.open(SAMPLE[1]) as file:
+        half = (file.count, file.height // 2, file.width // 2)
+        place = {"height": half[1], "width": half[2], "transform": file.transform @ file.transform.scale(2)}
+        with rasterio.open(tmp_path / "coarse.tif", "w", **file.profile | place) as target:
+            target.write(file.read(out_shape=half))
+
+    done = rio(SAMPLE[0], tmp_path / "coarse.tif", SAMPLE[2], "--variance")
+
+    assert done.exit_code == 1
+    advice, command, key = done.output.splitlines()[-3:]
+    assert advice == "  bring the file to the grid first:"
+    assert command.startswith("  gdalwarp ")
+    assert key == ("  or write data.variance: {path: ..., align: bilinear} in a configuration; geouq init writes one")
+
+
 def test_an_input_that_looks_wrong_is_told_for_the_bands_that_are_shown(rio, tmp_path):
     with rasterio.open(SAMPLE[1]) as file:
         profile, variance = file.profile, file.read()
