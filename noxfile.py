@@ -10,9 +10,11 @@ nox.needs_version = ">=2025.10.14"
 nox.options.default_venv_backend = "none"
 
 TASKS = {
+    "demo": "Evaluate the sample data.",
     "check": "Check format, lint, types and spelling.",
     "test": "Run the tests.",
     "versions": "Run quick tests with the lowest and the newest dependencies on each Python.",
+    "docs": "Build the site of the documentation.",
     "package": "Build wheel and source distribution, and check them.",
     "benchmark": "Measure the speed.",
     "reference": "Write the generated parts of the documentation.",

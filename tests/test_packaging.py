@@ -91,6 +91,13 @@ def test_the_quick_tests_of_all_versions_exist():
     assert [name for name in listed.split() if not (ROOT / name).exists()] == []
 
 
+def test_nox_has_the_tasks_of_the_page_for_contributors():
+    page = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    tasks = re.findall(r'^    "(\w+)": "', (ROOT / "noxfile.py").read_text(encoding="utf-8"), re.MULTILINE)
+
+    assert set(tasks) == set(re.findall(r"\./scripts/(\w+)", page))
+
+
 @pytest.fixture
 def without_pythons(tmp_path):
     """Run scripts/versions where no Python is found and uv fetches none."""
