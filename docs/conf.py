@@ -27,6 +27,10 @@ nb_execution_raise_on_error = True
 nb_execution_timeout = 300
 os.environ["GEOUQ_ROOT"] = str(ROOT)  # tutorials copy the sample data from it
 
+linkcheck_ignore = [r"https?://(localhost|server|\.\.\.)([:/]|$)"]  # addresses that stand for others
+linkcheck_retries = 3
+linkcheck_timeout = 30  # seconds
+
 html_theme = "pydata_sphinx_theme"
 html_title = "geouq"
 html_math_renderer = "mathml"
