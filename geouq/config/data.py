@@ -198,6 +198,7 @@ class SharedData(Layers):
         default=None,
         description="std of the error of the truth itself relative to the truth: a path with {tile}, with its unit, as "
         "in `relative_std`",
+        examples=["truth/{tile}_relative_std.tif"],
     )
     mask: Pattern | None = Field(default=None, description="pixels with 0 or nodata do not count: a path with {tile}")
     weights: Weights | None = Field(

@@ -34,11 +34,14 @@ class FormFiles(Layers):
         "whose bands they are",
     )
     member_variance: Members | None = Field(
-        default=None, description="variances of the members: a path as in `members`"
+        default=None,
+        description="variances of the members: a path as in `members`",
+        examples=["predictions/{tile}_{member}_variance.tif"],
     )
     member_names: Names | None = Field(
         default=None,
         description="names for {member}; default: all names of letters, digits and - that have files",
+        examples=[["m1", "m2", "m3"]],
     )
     quantiles: Annotated[dict[Level, Predicted], Field(min_length=1)] | None = Field(
         default=None,
@@ -57,25 +60,32 @@ class FormFiles(Layers):
         default=None, description="predicted mean, if the variance is given in two parts: a path with {tile}"
     )
     variance_aleatoric: Predicted | None = Field(
-        default=None, description="variance of the noise: a path with {tile}; needs `mean` and `variance_epistemic`"
+        default=None,
+        description="variance of the noise: a path with {tile}; needs `mean` and `variance_epistemic`",
+        examples=["predictions/{tile}_aleatoric.tif"],
     )
     variance_epistemic: Predicted | None = Field(
         default=None,
         validate_default=True,
         description="variance of what the model does not know: a path with {tile}; needs `mean` and "
         "`variance_aleatoric`",
+        examples=["predictions/{tile}_epistemic.tif"],
     )
-    form: Text | None = Field(default=None, description="name of a form that another package defines; needs layers")
+    form: Text | None = Field(
+        default=None, description="name of a form that another package defines; needs layers", examples=["uniform"]
+    )
     layers: Annotated[dict[Text, Predicted], Field(min_length=1)] | None = Field(
         default=None,
         validate_default=True,
         description="rasters of a prediction of that form, paths with {tile}, by the names that the form gives them",
+        examples=[{"low": "low/{tile}.tif", "high": "high/{tile}.tif"}],
     )
     band_order: BandOrder = Field(
         default="variables",
         validate_default=True,
         description="order of the bands of a file that holds members or quantiles: `variables` (all of the first "
         "variable first) or `layers` (the first member or quantile of all variables first)",
+        examples=["layers"],
     )
 
     @property

@@ -158,7 +158,9 @@ class LayerFile(Section):
         default=None, description="factor of the stored values; default: that of the file, or 1"
     )
     offset: float | None = Field(
-        default=None, description="what is added to stored value * scale; default: that of the file, or 0"
+        default=None,
+        description="what is added to stored value * scale; default: that of the file, or 0",
+        examples=[-273.15],
     )
     nodata: float | None = Field(
         default=None, description="stored value of pixels without a value; default: that of the file"
@@ -185,6 +187,7 @@ class LayerFile(Section):
     valid_share: Annotated[float, Field(gt=0, le=1)] | None = Field(
         default=None,
         description="with `align: average`: share of a pixel that valid pixels of the file must cover; default: 0.5",
+        examples=[0.9],
     )
 
     @property

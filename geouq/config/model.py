@@ -176,6 +176,7 @@ class Experiment(Section):
     compare_on: CompareOn = Field(
         default="common",
         description="pixels on which models are evaluated: `common` (valid for all models) or `own`",
+        examples=["own"],
     )
     data: Annotated[
         Data | FormData | SharedData, BeforeValidator(data_for_models, json_schema_input_type=Data | FormData)
@@ -186,7 +187,9 @@ class Experiment(Section):
         description="YAML file of training statistics with the list `labels_mean`, in band order",
     )
     labels_mean: tuple[float, ...] | None = Field(
-        default=None, description="mean of the training labels of each band; default: those in `reference_mean`"
+        default=None,
+        description="mean of the training labels of each band; default: those in `reference_mean`",
+        examples=[[12.5, 140.0]],
     )
     variables: Annotated[
         tuple[Variable, ...] | None,
@@ -219,6 +222,7 @@ class Experiment(Section):
     training_tiles: Names = Field(
         default=(),
         description="names of the tiles that the models were trained on; a run warns if it evaluates one of them",
+        examples=[["r0c0", "r0c1"]],
     )
     bins: Annotated[Bins, BeforeValidator(_schemes, json_schema_input_type=Bins | list[BinScheme])] = Field(
         default=Bins(), description="bins of the predicted variance: a list of schemes, or settings"
@@ -262,7 +266,7 @@ class Experiment(Section):
     )
     variance: VarianceRule = Field(default=VarianceRule(), description="treatment of invalid variances")
     cell_size: Annotated[int, AfterValidator(cell_side), WithJsonSchema({"enum": [16, 32, 64, 128, 256]})] | None = (
-        Field(default=None, description="side of a cell in pixels; default: a side that suits the tiles")
+        Field(default=None, description="side of a cell in pixels; default: a side that suits the tiles", examples=[64])
     )
     drivers: Annotated[Names, AfterValidator(known_drivers), Field(min_length=1)] = Field(
         default=("GTiff",),
@@ -273,6 +277,7 @@ class Experiment(Section):
         default="compare",
         description="`compare`: refuse layers whose band descriptions or variable names contradict the order of the "
         "bands; `ignore`: use band numbers alone",
+        examples=["ignore"],
     )
     fingerprint: Literal["modified", "checksum"] = Field(
         default="modified",

@@ -45,7 +45,9 @@ class PolygonRegions(Section):
     )
     name: Text = Field(description="attribute whose values are the names of the regions")
     where: Text | None = Field(default=None, description="condition in SQL that selects polygons, such as `POP > 1000`")
-    layer: Text | None = Field(default=None, description="layer of the file; default: its only layer")
+    layer: Text | None = Field(
+        default=None, description="layer of the file; default: its only layer", examples=["counties"]
+    )
     drivers: Annotated[Names, Field(min_length=1)] = Field(
         default=VECTOR_FORMATS, validate_default=False, description=OF_VECTOR_FORMATS
     )

@@ -143,6 +143,7 @@ class Bins(Section):
         default=(EQUAL_WIDTH_10, EQUAL_COUNT_10),
         min_length=1,
         description="schemes of the bins",
+        examples=[[{"scheme": "equal-count", "count": 20}]],
     )
     exact: bool = Field(default=False, description="place every edge exactly; this may need a second sweep")
     scope: Literal["own", "experiment"] = Field(
@@ -214,6 +215,7 @@ class VarianceRule(Section):
     negative: Literal["error", "exclude"] = Field(
         default="error",
         description="`error`: a negative variance stops the tile; `exclude`: its pixel is excluded and counted",
+        examples=["exclude"],
     )
 
 
@@ -243,7 +245,9 @@ class Output(Section):
     figures: Figures = Field(
         default=FIGURES, description="figures of the whole to draw if they have something to show, or `none`"
     )
-    region_figures: Figures = Field(default=(), description="figures of each region to draw, or `none`")
+    region_figures: Figures = Field(
+        default=(), description="figures of each region to draw, or `none`", examples=[["reliability"]]
+    )
 
     @field_validator("maps")
     @classmethod
@@ -258,10 +262,12 @@ class Gate(Section):
 
     metric: Annotated[str, AfterValidator(metric_name)] = Field(description="name of a metric, such as `coverage_90`")
     variable: Text = Field(description="name of a variable")
-    model: Text | None = Field(default=None, description="name of a model, if there are several")
+    model: Text | None = Field(default=None, description="name of a model, if there are several", examples=["ensemble"])
     region: Text = Field(default="all", description="name of a region")
     bins: str | None = Field(default=None, description="bins of a metric of bins, such as `equal-count-10`")
-    group: str | None = Field(default=None, description="property of a metric of groups, such as `truth`")
+    group: str | None = Field(
+        default=None, description="property of a metric of groups, such as `truth`", examples=["truth"]
+    )
     areas: int | Literal["tile", "region"] | None = Field(
         default=None,
         description="size of the areas of a metric of means, such as `aggregate_coverage_calibrated_90`: side of a "
@@ -307,14 +313,19 @@ class Recalibration(Section):
         description="what is held out. `auto`: whole regions, if two of them are lists of tiles, else tiles; "
         "`leave-one-region-out`: whole regions, together with regions that share their tiles; `k-fold`: "
         "tiles; `both`",
+        examples=["k-fold"],
     )
-    folds: int = Field(default=5, ge=2, description="number of folds of `k-fold`, at most the number of tiles")
+    folds: int = Field(
+        default=5, ge=2, description="number of folds of `k-fold`, at most the number of tiles", examples=[10]
+    )
     by: Text | None = Field(
         default=None, description="key of the classes or polygons that are the groups of `by_group`"
     )
-    within: OneMethod = Field(default="scale", description="method of `by_group` in each group")
+    within: OneMethod = Field(default="scale", description="method of `by_group` in each group", examples=["isotonic"])
     apply: Annotated[Names, BeforeValidator(_all_tiles, json_schema_input_type=list[Text] | Text)] = Field(
-        default=(), description="tiles whose recalibrated rasters are written, or `all`; default: none"
+        default=(),
+        description="tiles whose recalibrated rasters are written, or `all`; default: none",
+        examples=["all"],
     )
 
     @field_validator("by")

@@ -54,11 +54,13 @@ class TileCut(MosaicTiles):
     grid: int = Field(
         ge=SMALLEST_PART,
         description="side of the squares in pixels, at best a multiple of the blocks of the files, such as 4096",
+        examples=[4096],
     )
     bbox: Annotated[tuple[float, ...], AfterValidator(_box)] | None = Field(
         default=None,
         description="left, bottom, right and top of the part that is evaluated, in coordinates of the rasters; "
         "default: all of it",
+        examples=[[500000, 7000000, 520000, 7010000]],
     )
     names: Annotated[Names, Field(min_length=1)] | None = Field(
         default=None, description="names of the squares that are evaluated, such as `r0c12`; default: all of them"
@@ -78,7 +80,9 @@ class TilePolygons(MosaicTiles):
         "Default: the numbers of the features, from 1",
     )
     where: Text | None = Field(default=None, description="condition in SQL that selects polygons, such as `POP > 1000`")
-    layer: Text | None = Field(default=None, description="layer of the file; default: its only layer")
+    layer: Text | None = Field(
+        default=None, description="layer of the file; default: its only layer", examples=["tiles"]
+    )
     drivers: Annotated[Names, Field(min_length=1)] = Field(
         default=VECTOR_FORMATS, validate_default=False, description=OF_VECTOR_FORMATS
     )
@@ -132,7 +136,9 @@ class TileIndex(Tiles):
         description="attribute that holds the time of a feature, such as a year or a date. Features are then times of "
         "tiles; default: each feature is a tile",
     )
-    layer: Text | None = Field(default=None, description="layer of the file; default: its only layer")
+    layer: Text | None = Field(
+        default=None, description="layer of the file; default: its only layer", examples=["tiles"]
+    )
 
     @property
     def file(self) -> str:

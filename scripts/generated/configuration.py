@@ -65,7 +65,7 @@ def _table(section: Schema, hidden: frozenset[str]) -> str:
             f"`{key}`",
             _kind(one),
             _default(one) if key not in required else "required",
-            sentence(one.get("description", "")),
+            sentence(one.get("description", "")) + _examples(key, one),
         )
         for key, one in section["properties"].items()
         if key not in hidden
@@ -80,6 +80,10 @@ def _default(one: Schema) -> str:
     return f"`{_flow(value)}`"
 
 
+def _examples(key: str, one: Schema) -> str:
+    return "".join(f" Example: `{key}: {_flow(value)}`." for value in one.get("examples", ()))
+
+
 def _flow(value: Any) -> str:
     """Return a value in the flow style of YAML."""
     if isinstance(value, Mapping):
@@ -88,7 +92,8 @@ def _flow(value: Any) -> str:
         return f"[{_flow(value[0])}, {_flow(value[1])}, ... {_flow(value[-1])}]"
     if isinstance(value, list):
         return "[" + ", ".join(map(_flow, value)) + "]"
-    return str(value).lower() if isinstance(value, bool) else str(value)
+    text = str(value).lower() if isinstance(value, bool) else str(value)
+    return f"'{text}'" if "{" in text else text
 
 
 def _kind(one: Schema) -> str:

@@ -4,7 +4,9 @@ import re
 from pathlib import Path
 
 import pytest
+import yaml
 from configurations import SMALLEST, faults, loaded, written
+from jsonschema import Draft202012Validator
 from pydantic import ValidationError
 
 from geouq.config import (
@@ -129,6 +131,19 @@ def test_the_schema_describes_every_key():
     sections = [schema, *schema["$defs"].values()]
     keys = [(name, key) for section in sections for name, key in section["properties"].items()]
     assert [name for name, key in keys if not key.get("description")] == []
+
+
+def test_examples_of_keys_are_accepted_and_stand_in_the_table_of_keys():
+    schema = json_schema()
+    keys = [key for section in (schema, *schema["$defs"].values()) for key in section["properties"].values()]
+    examples = [(key, example) for key in keys for example in key.get("examples", ())]
+    page = (CONFIGS.parent / "docs" / "reference" / "configuration.md").read_text(encoding="utf-8")
+    shown = [list(yaml.safe_load(text).values()) for text in re.findall(r" Example: `(.*?)`\.", page)]
+
+    for key, example in examples:
+        Draft202012Validator(key | {"$defs": schema["$defs"]}).validate(example)
+        assert [example] in shown
+    assert len(shown) > 25
 
 
 def test_the_schema_knows_both_kinds_of_weights():
