@@ -27,6 +27,7 @@ class Classes(KernelForm):
     key: ClassVar[str] = "classes"
     layer_name: ClassVar[str] = "classes"
     how_to_give: ClassVar[str] = "class probabilities; give probabilities"
+    summarized_by: ClassVar[str] = "geouq.classes.summarize"
     has_variance: ClassVar[bool] = False
     truth_is_code: ClassVar[bool] = True
     work: ClassVar[int] = WORK

@@ -28,6 +28,7 @@ class Quantiles(KernelForm):
     key: ClassVar[str] = "quantiles"
     layer_name: ClassVar[str] = "quantiles"
     how_to_give: ClassVar[str] = "quantiles; give these"
+    summarized_by: ClassVar[str] = "geouq.quantiles.summarize"
     has_variance: ClassVar[bool] = False
     work: ClassVar[int] = WORK
 

@@ -48,7 +48,8 @@ def open_stack(experiment: Tile | Configuration, tile: str | None = None, *, chu
     Raises
     ------
     ConfigError
-        If the configuration is wrong, there is no tile of that name, or a variable is not normally distributed.
+        If the configuration is wrong, there is no tile of that name, the forecast has no mean and variance (quantiles,
+        probabilities of classes), or a variable is not normally distributed.
     DataError
         If the tile cannot be read.
     ArgumentError
@@ -88,11 +89,7 @@ def _at_step(tile: Tile, stack: xr.Dataset) -> xr.Dataset:
 
 
 def _stack_of(found: Tile, chunk: int) -> xr.Dataset:
-    if name := not_normal(found.variables):
-        raise ConfigError(
-            f"variable {name} has a distribution or a transform, but a stack is evaluated as a normal forecast; "
-            "run the configuration, or give the layers as they are stored to geouq.summarize(..., distribution=...)"
-        )
+    _require_mean_and_variance(found)
     windows = [list(row) for row in _rows_of_windows(found.grid, chunk)]
     blocks = da.block([[_block(found, window) for window in row] for row in windows])
     dims = ("variable", "y", "x")
@@ -102,6 +99,21 @@ def _stack_of(found: Tile, chunk: int) -> xr.Dataset:
     }
     layers["valid"] = (dims, blocks[len(LAYERS)].astype(bool), {"long_name": "pixel counts"})
     return xr.Dataset(layers, _coordinates(found), {"tile": found.name, "crs": found.grid.crs})
+
+
+def _require_mean_and_variance(tile: Tile) -> None:
+    """Raise ConfigError unless the forecasts of a tile are normal ones, which a stack is evaluated as."""
+    if not tile.form.has_variance:
+        raise ConfigError(
+            f"a stack holds a mean and a variance, and this forecast has neither but {tile.form.described()}; run the "
+            f"configuration, or read its layers and give them to {tile.form.summarized_by}(...), whose result "
+            "geouq.evaluate takes"
+        )
+    if name := not_normal(tile.variables):
+        raise ConfigError(
+            f"variable {name} has a distribution or a transform, but a stack is evaluated as a normal forecast; "
+            "run the configuration, or give the layers as they are stored to geouq.summarize(..., distribution=...)"
+        )
 
 
 def _named(experiment: Experiment, name: str | None) -> list[Tile]:

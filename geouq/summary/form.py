@@ -59,6 +59,8 @@ class Form(Sendable, ABC):
         Names of the sums whose last dimension is `interval_levels`.
     how_to_give : str
         For messages: the forecasts of this form, and the keys that give them in a configuration.
+    summarized_by : str
+        For messages: the function that summarizes arrays of this form.
     """
 
     key: ClassVar[str]
@@ -66,6 +68,7 @@ class Form(Sendable, ABC):
     has_variance: ClassVar[bool] = True
     fields_of_levels: ClassVar[tuple[str, ...]] = ()
     how_to_give: ClassVar[str] = "another form"
+    summarized_by: ClassVar[str] = "geouq.summarize_form"
 
     @classmethod
     def names_in_records(cls) -> tuple[str, ...]:

@@ -210,6 +210,27 @@ def test_bands_that_do_not_fit_the_truth_are_told(folder):
     assert "has 8 bands; 3 quantiles of the requested variables are 6" in failures[0].message
 
 
+@pytest.mark.parametrize(
+    ("data", "text", "layers"),
+    [
+        (QUANTILES | TRUTH, "", r"quantiles 0\.1, 0\.5, 0\.9; .*geouq\.quantiles\.summarize"),
+        (CLASSES, "variables: [forest]\n", r"classes open \(3\).*geouq\.classes\.summarize"),
+    ],
+)
+def test_a_stack_of_a_forecast_without_a_variance_is_refused(folder, data, text, layers):
+    with pytest.raises(ConfigError, match=f"neither but {layers}.*geouq.evaluate takes"):
+        gq.open_stack(experiment_of(folder, data, text), "a1")
+
+
+def test_a_stack_of_members_has_the_mean_and_variance_of_their_mixture(folder):
+    stack = gq.open_stack(experiment_of(folder, ENSEMBLES["files"] | TRUTH), "a1").load(scheduler="synchronous")
+    members, variances, _ = members_of(0)
+
+    valid, wanted = stack["valid"].values, variances.mean(1) + members.var(1)
+    assert valid.mean() > 0.9
+    np.testing.assert_allclose(stack["variance"].values[valid], wanted[valid], rtol=1e-5)
+
+
 def test_a_tile_that_lacks_a_member_is_told(folder):
     (folder / "single" / "a2_m3.tif").unlink()
     failures = find_tiles(experiment_of(folder, ENSEMBLES["files"] | TRUTH)).failures
