@@ -42,7 +42,7 @@ from geouq.rasters.files import (
     stamp,
     stamp_before_opening,
 )
-from geouq.rasters.formats import not_allowed
+from geouq.rasters.formats import not_allowed, which_array
 from geouq.rasters.gdal import (
     GDAL_OPTIONS,
     NOT_OF_THE_DRIVER,
@@ -417,6 +417,8 @@ def _read_patiently(path: str, drivers: Sequence[str]) -> Raster:
 def _read_header(path: str, drivers: Sequence[str]) -> Raster:
     """Read a header through GDAL alone."""
     with explained(path, drivers), _stamped_and_opened(path, drivers) as (known, source, has_no_sidecars):
+        if not source.count:
+            raise DataError(f"{path} cannot be read: {which_array(source, path)}")
         raster = _described(source, path, *files_behind(source, known), has_no_sidecars=has_no_sidecars)
         _require_possible(raster, source)
         if not has_no_sidecars and source.driver in OF_ONE_FILE:

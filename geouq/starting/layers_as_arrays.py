@@ -1,7 +1,6 @@
 """Find a mean and its uncertainty among arrays of netCDF, Zarr and HDF5 files, by CF attributes and names."""
 
 import math
-import re
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -11,6 +10,7 @@ import rasterio
 from rasterio.errors import NotGeoreferencedWarning, RasterioError
 
 from geouq.core.errors import ConfigError, DataError
+from geouq.rasters.formats import ARRAY_NAME
 from geouq.rasters.gdal import gdal_options
 from geouq.starting.guess import Entry, Guess, layer
 from geouq.starting.layers_as_files import SPREADS
@@ -18,7 +18,6 @@ from geouq.starting.named_files import NETCDF, ZARR, driver_of, is_arrays, some
 from geouq.starting.tiles import as_spelled, pattern_of, tile_names
 from geouq.starting.words import mark_of, tokens, truth_mark, without
 
-NAME = re.compile(r'^[A-Za-z0-9]+:"?(?P<file>.+?)"?:(?://|/)?(?P<name>[^:"]+)$')
 STANDARD_ERROR = "standard_error"  # modifier of a standard name of CF
 BY_XARRAY = (NETCDF, ZARR)  # formats that need no driver
 BY_HAND = "write the arrays by hand, such as mean: {path: map.nc, variable: agb}"
@@ -53,7 +52,7 @@ def arrays_in(path: str) -> list[Array]:
         return _in_store(path)
     try:
         with _unplaced_allowed(), gdal_options(), rasterio.open(path, driver=driver.removesuffix("Image")) as file:
-            names = {text: found["name"] for text in file.subdatasets if (found := NAME.match(text))}
+            names = {text: found["name"] for text in file.subdatasets if (found := ARRAY_NAME.match(text))}
             if not names and file.count:
                 names = {path: file.tags(1).get("NETCDF_VARNAME", "")}
         return [_array(text, name, driver) for text, name in names.items() if name]

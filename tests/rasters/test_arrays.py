@@ -16,6 +16,7 @@ from geouq.rasters.chunk_files import ChunkFiles
 from geouq.rasters.raster import read_header
 from geouq.reading.stack import open_stack
 
+UNPLACED = pytest.mark.filterwarnings("ignore::rasterio.errors.NotGeoreferencedWarning")  # files of several arrays
 CHUNKS = {"whole": None, "squares": {"y": 256, "x": 256}, "odd": {"y": 70, "x": 128}}
 
 
@@ -393,3 +394,38 @@ def test_an_array_may_be_in_a_group(tmp_path):
     data = {name: {"path": str(tmp_path / "a.nc"), "variable": f"daily/{name}"} for name in pixels}
 
     np.testing.assert_array_equal(mean_of(experiment_of(tmp_path / "a.nc", **data)), pixels["mean"])
+
+
+@UNPLACED
+@pytest.mark.parametrize("drivers", [["GTiff"], ["GTiff", "netCDF"]])
+@pytest.mark.parametrize("more", [{}, {"variables": None}])
+def test_a_plain_path_of_several_arrays_is_refused_with_their_names_and_what_to_write(tmp_path, drivers, more):
+    path = str(save(with_crs(on_map(layers(shape=(40, 30)))), tmp_path / "a.nc"))
+    files = {"mean": path, "variance": path, "truth": path}
+
+    message = failure_of(experiment_of(path, {"drivers": drivers, **more}, **files))
+
+    assert path in message
+    assert "it holds the arrays mean, variance, truth;" in message
+    assert "write which array to read, such as {path: ..., variable: mean}" in message
+    assert "drivers:" not in message
+
+
+@UNPLACED
+def test_a_plain_path_of_an_hdf5_file_is_refused_with_the_driver_and_the_array_to_write(tmp_path):
+    path = save(with_crs(on_map(layers(shape=(40, 30)))), tmp_path / "a.nc").rename(tmp_path / "a.h5")
+    message = failure_of(experiment_of(path, **dict.fromkeys(("mean", "variance", "truth"), str(path))))
+    assert "variable: mean}, and drivers: [GTiff, HDF5Image]" in message
+
+    assert mean_of(experiment_of(path, {"drivers": ["GTiff", "HDF5Image"]})).shape == (40, 30)
+
+
+@UNPLACED
+def test_several_arrays_in_a_file_of_another_ending_are_named_as_gdal_names_them(tmp_path):
+    path = save(with_crs(on_map(layers(shape=(40, 30)))), tmp_path / "a.nc").rename(tmp_path / "a.dat")
+    allowed, keys = {"drivers": ["GTiff", "netCDF"]}, ("mean", "variance", "truth")
+    message = failure_of(experiment_of(path, allowed, **dict.fromkeys(keys, str(path))))
+    assert message.endswith(f"write GDAL's name of one, such as NETCDF:{path}:mean")
+
+    named = {key: f"NETCDF:{path}:{key}" for key in keys}
+    assert mean_of(experiment_of(path, allowed, **named)).shape == (40, 30)

@@ -266,12 +266,12 @@ def test_an_array_of_a_netcdf_file_is_a_layer_with_the_same_bits(folder):
 def test_a_netcdf_file_is_recognised_where_its_driver_is_missing(folder):
     write_netcdf(folder / "t.nc", height=TRUTH)
     (folder / "t_named.tif").write_bytes((folder / "t.nc").read_bytes())
-    for written, kind in (
-        (experiment(truth="{tile}.nc"), "netCDF"),
-        (experiment(truth="{tile}_named.tif"), "HDF5"),
+    for written, advice in (
+        (experiment(truth="{tile}.nc"), "netCDF file; it holds the array height; write which array to read"),
+        (experiment(truth="{tile}_named.tif"), "HDF5 file; write drivers: [GTiff, HDF5]"),
     ):
         (failure,) = find_tiles(written.model_copy(update={"drivers": ("GTiff",)})).failures
-        assert f"it is a {kind} file; write drivers: [GTiff, {kind}]" in failure.message
+        assert f"it is a {advice}" in failure.message
 
 
 # paths without {tile}
