@@ -13,18 +13,20 @@ from geouq.config import LayerFile
 class MaskRule:
     """The codes of pixels that count.
 
-    keep : the codes; empty for any. fields : first bit, number of bits, and the values that let a pixel count.
+    keep : the codes; empty for any. fields : first bit, number of bits, and the values that let a pixel count. signed :
+    whether codes are signed integers; bits of a negative one are those of its two's complement, as it is stored.
     """
 
     keep: tuple[int, ...] = ()
     fields: tuple[tuple[int, int, tuple[int, ...]], ...] = ()
+    signed: bool = False
 
     @classmethod
-    def of(cls, written: LayerFile | None) -> Self | None:
+    def of(cls, written: LayerFile | None, *, signed: bool) -> Self | None:
         """Return the rule that a configuration gives for a mask; None without one."""
         if written is None or not (written.keep or written.bits):
             return None
-        return cls(tuple(written.keep or ()), written.bit_fields)
+        return cls(tuple(written.keep or ()), written.bit_fields, signed)
 
     def counts(self, codes: NDArray[np.float64]) -> NDArray[np.bool_]:
         """Return where codes let a pixel count; numbers that are no codes, such as NaN and 1.5, never do.
@@ -33,8 +35,10 @@ class MaskRule:
         [False, True, True, False]
         >>> MaskRule(fields=((0, 2, (0, 1)),)).counts(np.array([0.0, 1.0, 2.0, 5.0])).tolist()
         [True, True, False, True]
+        >>> MaskRule(fields=((7, 1, (1,)),), signed=True).counts(np.array([-128.0, 127.0])).tolist()
+        [True, False]
         """
-        is_code = (codes >= 0) & (codes < 2.0**53) & (codes == np.floor(codes))
+        is_code = (self.signed | (codes >= 0)) & (np.abs(codes) < 2.0**53) & (codes == np.floor(codes))
         number = np.where(is_code, codes, 0).astype(np.int64)
         if self.keep:
             is_code &= np.isin(number, self.keep)

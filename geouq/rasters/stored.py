@@ -50,14 +50,14 @@ def as_written(raster: Raster, layer: str, written: LayerFile | None) -> Raster:
             kind = bands[number - 1].dtype
             raise DataError(f"{raster.path}: nodata {written.nodata:g} of data.{layer} is no number of type {kind}")
     other = written.nodata is not None and bands != raster.bands
-    _require_bits(raster, layer, written)
-    return raster.changed(bands=bands, only=only, other_nodata=other, rule=MaskRule.of(written))
+    stored = np.dtype(bands[(only or 1) - 1].dtype)
+    _require_bits(raster, layer, written, stored)
+    rule = MaskRule.of(written, signed=stored.kind == "i")
+    return raster.changed(bands=bands, only=only, other_nodata=other, rule=rule)
 
 
-def _require_bits(raster: Raster, layer: str, written: LayerFile) -> None:
+def _require_bits(raster: Raster, layer: str, written: LayerFile, kind: np.dtype[np.generic]) -> None:
     """Raise DataError where the numbers of the file have fewer bits than the configuration names."""
-    number = (written.band if isinstance(written.band, int) else None) or 1
-    kind = np.dtype(raster.bands[min(number, len(raster.bands)) - 1].dtype)
     for first, count, _ in written.bit_fields:
         if kind.kind in "iu" and first + count > 8 * kind.itemsize:
             most = 8 * kind.itemsize - 1

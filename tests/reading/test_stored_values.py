@@ -352,6 +352,26 @@ def test_a_mask_of_codes_keeps_the_pixels_that_the_configuration_names(folder, w
     np.testing.assert_array_equal(found["valid"], kept)
 
 
+@pytest.mark.parametrize("kind", ["int8", "int16", "int32"])
+@pytest.mark.parametrize("high", [0, 1])
+def test_bits_of_signed_numbers_are_those_of_the_same_bytes_without_a_sign(folder, write_raster, kind, high):
+    unsigned, last = np.dtype(f"u{kind}"), 8 * np.dtype(kind).itemsize - 1
+    codes = RNG.integers(0, np.iinfo(unsigned).max, SHAPE, unsigned, endpoint=True)
+    write_raster(folder / "t_q.tif", codes.view(kind))
+
+    found = stack_of(mask={"path": "{tile}_q.tif", "bits": {str(last): high, "0-1": [0, 3]}})
+
+    np.testing.assert_array_equal(found["valid"], (codes >> last == high) & np.isin(codes & 3, (0, 3)))
+
+
+def test_negative_floats_are_no_codes_of_bits(folder, write_raster):
+    write_raster(folder / "t_q.tif", np.where(CODES > 7, -9999.0, CODES).astype(np.float32))
+
+    found = stack_of(mask={"path": "{tile}_q.tif", "bits": {"0": [0, 1]}})
+
+    np.testing.assert_array_equal(found["valid"], CODES <= 7)
+
+
 def test_another_rule_is_another_fingerprint(folder, write_raster):
     write_raster(folder / "t_q.tif", CODES)
     masks = [
