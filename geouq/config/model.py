@@ -471,7 +471,7 @@ class Experiment(Section):
         if VARIABLE in pattern and self.variables is None:
             return f"{VARIABLE} stands for the names of variables: write them, such as variables: [AGB, height]"
         if VARIABLE in pattern and self._is_of_many_bands(layer):
-            return f"{VARIABLE} is not for files of several members, quantiles or classes; evaluate one variable a run"
+            return f"{VARIABLE} is not for files of several quantiles or classes; evaluate one variable a run"
         if asset is None and isinstance(self.tiles, FileTiles) and TILE not in pattern and TIME not in pattern:
             return f"needs {TILE} where the name of the tile stands"
         if asset is not None and source is None:
@@ -517,11 +517,9 @@ class Experiment(Section):
         return "write tiles.time, the property that holds the time of an item, such as time: datetime"
 
     def _is_of_many_bands(self, layer: str) -> bool:
-        """Return whether the bands of a layer are members, quantiles or classes."""
+        """Return whether the bands of a layer are quantiles or classes."""
         key = model_and_layer(layer)[1].partition(".")[0]
-        return key in ("members", "member_variance", "probabilities") or (
-            key == "quantiles" and isinstance(self.data, FormData) and self.data.in_bands
-        )
+        return key == "probabilities" or (key == "quantiles" and isinstance(self.data, FormData) and self.data.in_bands)
 
     @field_validator("regions")
     @classmethod

@@ -73,7 +73,11 @@ def predicted_pattern(path: str) -> str:
 
 
 def member_pattern(path: str) -> str:
-    """Accept a path in which {tile}, {member} and {model} may stand for something."""
+    """Accept a path with the placeholders {tile}, {time}, {member} and {model}, or without them."""
+    if VARIABLE in path:
+        raise ValueError(
+            f"{VARIABLE} cannot be used for members; evaluate one variable in each run, with its name in the path"
+        )
     return _with_tile(path, path.replace(MEMBER, "").replace(MODEL, ""))
 
 

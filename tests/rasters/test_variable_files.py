@@ -153,9 +153,26 @@ WRONG = {
         {"data": DATA | {"truth": "t/{tile}_{date}.tif"}},
         "the only placeholders are {tile}, {variable} and {time}",
     ),
-    "members": (
+    "bands of members": (
         {"data": {"members": "p/{variable}_{tile}.tif", "truth": "t/{tile}.tif"}},
-        "{variable} is not for files of several members, quantiles or classes",
+        "data.members: {variable} cannot be used for members; evaluate one variable",
+    ),
+    "files of members": (
+        {"data": {"members": "p/{variable}/m{member}_{tile}.tif", "truth": "t/{tile}.tif"}},
+        "data.members: {variable} cannot be used for members",
+    ),
+    "arrays of members": (
+        {
+            "data": {
+                "members": {"path": "m.nc", "variable": "{variable}", "select": {"n": "{member}"}},
+                "truth": "t.tif",
+            }
+        },
+        "{variable} cannot be used for members",
+    ),
+    "classes": (
+        {"data": {"probabilities": "p/{variable}.tif", "class_codes": {"a": 0, "b": 1}, "truth": "t.tif"}},
+        "{variable} is not for files of several quantiles or classes",
     ),
 }
 
