@@ -20,6 +20,7 @@ FACTOR_TOLERANCE = 0.12  # of the logarithm of the ratio of means
 SLOPE_TOLERANCE = 0.2  # of the logarithm of the slope of the truth on the prediction
 OTHER_FACTOR = 3.0  # from which a ratio is more than a bias, if prediction and truth are proportional
 CLEAR_FACTOR = 5.0  # of units, beyond which it is hardly a bias
+OUT_OF_PROPORTION = 1e6  # a ratio of medians that no forecast has
 LEAST_CORRELATION, SURE_CORRELATION = 0.3, 0.6  # for such a factor, and for any other
 SPREADS = {"log": (0.45, 2.2), "linear": (0.7, 1.4)}  # in proportion, least and greatest
 # names of the units, factor and offset of the first from the second
@@ -70,7 +71,7 @@ def of_relation(variable: str, mean: Floats, truth: Floats) -> Iterator[Finding]
     if len(truth) < FEWEST or mean.min() == mean.max() or truth.min() == truth.max():
         return
     m, t = thinned(mean, truth)
-    found = [*_transforms(m, t), *_factors(m, t), *_offsets(m, t)]
+    found = [*_transforms(m, t), *_factors(m, t), *_offsets(m, t)] or list(_out_of_proportion(m, t))
     if found:
         best = min(found, key=lambda one: one.residual)
         yield Finding(best.kind, variable, best.evidence, best.remedy)
@@ -78,6 +79,19 @@ def of_relation(variable: str, mean: Floats, truth: Floats) -> Iterator[Finding]
 
 def _residual(predicted: Floats, true: Floats) -> float:
     return float(np.median(np.abs(true - predicted))) / (spread(true) or np.inf)
+
+
+def _out_of_proportion(mean: Floats, truth: Floats) -> Iterator[_Relation]:
+    """Yield a prediction that is larger than the truth by a factor that nothing else explains."""
+    predicted, true = float(np.median(np.abs(mean))), float(np.median(np.abs(truth)))
+    if true > 0 and predicted > OUT_OF_PROPORTION * true:
+        yield _Relation(
+            "prediction out of proportion",
+            f"its median is {predicted:.3g}, that of the truth {true:.3g}",
+            "if the variable has a `transform`, leave that out, or give mean and std of the transformed variable; if "
+            f"not, {UNITS}",
+            0.0,
+        )
 
 
 def _factors(mean: Floats, truth: Floats) -> Iterator[_Relation]:

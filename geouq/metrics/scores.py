@@ -145,9 +145,11 @@ def nll(summary: Summary) -> Floats:
 def crps(summary: Summary) -> Floats:
     """Continuous ranked probability score; in the variable's unit, lower is better.
 
-    Gneiting and Raftery 2007; sums for normal forecasts are accurate to 5e-9 of the std at each pixel.
+    Gneiting and Raftery 2007; sums for normal forecasts are accurate to 5e-9 of the std at each pixel. Missing if it
+    is not above 0, as rounding makes it for log-normal forecasts whose std is larger than the mean by many digits.
     """
-    return summary.moments.mean("crps")
+    mean = summary.moments.mean("crps")
+    return np.where(mean > 0, mean, np.nan)
 
 
 @metric(

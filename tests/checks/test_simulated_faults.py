@@ -98,6 +98,18 @@ def test_a_transformed_variable_is_reported_with_its_function(variable, layer, f
     assert text in found.evidence
 
 
+@pytest.mark.parametrize("power", [9, 12])
+def test_a_prediction_that_is_larger_by_orders_of_magnitude_is_reported_whatever_its_shape(power):
+    one = forecast(7, "height", **SMALL)
+
+    (found,) = findings(
+        each(one, mean=lambda one: 10.0**power * np.exp(one.mean), std=lambda one: 10.0**power * one.std)
+    )
+
+    assert found.kind == "prediction out of proportion"
+    assert "`transform`, leave that out" in found.remedy
+
+
 SPREADS = [
     ("height", "std", lambda one: 10 * one.std, "std of another scale"),
     ("biomass", "std", lambda one: one.std / 100, "std of another scale"),

@@ -6,6 +6,7 @@ import scoringrules
 from forecasts import heteroscedastic
 from restatement import binned_metrics, bins, edges, valid
 
+import geouq as gq
 from geouq import metrics
 from geouq.arrays.points import summarize_arrays
 from geouq.config import BinScheme, Groups
@@ -268,3 +269,9 @@ def test_every_metric_explains_itself():
         assert metric.above
         assert metric.source
     assert len({metric.name for metric in metrics_of(GAUSSIAN)}) == len(metrics_of(GAUSSIAN))
+
+
+@pytest.mark.parametrize(("mean", "std"), [(120.0, 14.0), (230.0, 13.0)])
+def test_a_crps_that_rounding_leaves_without_a_positive_digit_is_missing(mean, std):
+    """The map is not in logarithms, so that the std is larger than the mean by more digits than a float has."""
+    assert np.isnan(gq.crps(gq.summarize([mean], std=[std], truth=[mean], transform="log")))
