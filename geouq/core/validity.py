@@ -2,8 +2,8 @@
 
 A pixel of a variable is valid when truth, mean and variance are finite after scale and offset, none equals its file's
 nodata in the stored type, none is masked, and the variance is positive; of several models on common pixels, when it is
-so for all of them. Of probabilities of classes, all must be finite, none negative, their sum 1 within 1e-3, and the
-truth one of the classes. Any other is counted under the first of `REASONS` that holds.
+so for all of them. Of probabilities of classes, all must be finite, none negative, their sum 1 within 1e-3
+and rounding, and the truth one of the classes. Any other is counted under the first of `REASONS` that holds.
 """
 
 import math

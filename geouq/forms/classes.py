@@ -8,7 +8,7 @@ import numpy as np
 from geouq.config import FormFiles
 from geouq.forms.kernel_form import Box, KernelForm, gathered, no_variance
 from geouq.kernel import CellSums, Sampled, Totals
-from geouq.kernel.classes import BINS, BY_BIN, WORK, add_classes, matched
+from geouq.kernel.classes import BINS, BY_BIN, TOLERANCE, WORK, add_classes, matched
 from geouq.summary.form import Fields, Prepared, Values
 
 
@@ -63,11 +63,11 @@ class Classes(KernelForm):
         """Return a description of the form for people."""
         return f"classes {', '.join(f'{name} ({code})' for name, code in zip(self.names, self.codes, strict=True))}"
 
-    def prepared(self, values: Values, more: Values, truth: Values, missing: int) -> Prepared:  # noqa: ARG002
+    def prepared(self, values: Values, more: Values, truth: Values, missing: int, rounding: float = 0.0) -> Prepared:  # noqa: ARG002
         """Return mean, variance and truth of the pixels."""
         status = np.zeros(truth.shape, np.uint8)
         mean, number_of_class = np.empty(truth.shape, values.dtype), np.empty((1, len(truth)), values.dtype)
-        matched(values, truth, np.array(self.codes), status, mean, number_of_class[0])
+        matched(values, truth, np.array(self.codes), TOLERANCE + rounding, status, mean, number_of_class[0])
         return Prepared(mean, no_variance(len(truth)), truth * 0 + 1, status, number_of_class)
 
     def add(self, box: Box, cells: CellSums, totals: Totals, sampled: Sampled) -> None:  # noqa: ARG002

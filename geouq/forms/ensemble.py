@@ -90,7 +90,7 @@ class Ensemble(KernelForm):
         """Return a description of the form for people."""
         return f"{self.members} members, {'each with' if self.densities else 'without'} a variance"
 
-    def prepared(self, values: Values, more: Values, truth: Values, missing: int) -> Prepared:  # noqa: ARG002
+    def prepared(self, values: Values, more: Values, truth: Values, missing: int, rounding: float = 0.0) -> Prepared:  # noqa: ARG002
         """Return mean, variance and truth of the pixels."""
         mean, variance = np.empty(truth.shape), np.empty(truth.shape)
         mixed(values, more, mean, variance)

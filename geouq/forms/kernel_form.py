@@ -44,10 +44,11 @@ class KernelForm(Form):
         """
 
     @abstractmethod
-    def prepared(self, values: Values, more: Values, truth: Values, missing: int) -> Prepared:
+    def prepared(self, values: Values, more: Values, truth: Values, missing: int, rounding: float = 0.0) -> Prepared:
         """Return mean, variance and truth of the pixels.
 
         values, more : as in `Layers`, NaN for no data. missing : reason for the exclusion of a pixel without a layer.
+        rounding : most by which the sum of the layers is off because they are stored as scaled integers.
         """
 
     @abstractmethod

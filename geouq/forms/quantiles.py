@@ -68,7 +68,7 @@ class Quantiles(KernelForm):
         """Return a description of the form for people."""
         return f"quantiles {', '.join(f'{level:g}' for level in self.levels)}"
 
-    def prepared(self, values: Values, more: Values, truth: Values, missing: int) -> Prepared:  # noqa: ARG002
+    def prepared(self, values: Values, more: Values, truth: Values, missing: int, rounding: float = 0.0) -> Prepared:  # noqa: ARG002
         """Return mean, variance and truth of the pixels."""
         status, middle = np.zeros(truth.shape, np.uint8), len(self.levels) // 2
         mark_not_finite(values, status, missing + 1)

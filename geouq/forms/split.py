@@ -43,7 +43,7 @@ class Split(KernelForm):
         """Return a description of the form for people."""
         return "mean, and variance in two parts"
 
-    def prepared(self, values: Values, more: Values, truth: Values, missing: int) -> Prepared:  # noqa: ARG002
+    def prepared(self, values: Values, more: Values, truth: Values, missing: int, rounding: float = 0.0) -> Prepared:  # noqa: ARG002
         """Return mean, variance and truth of the pixels."""
         variance = np.where(more[0] > 0, more.sum(0, dtype=np.float64), more[0])
         return Prepared(values[0], np.where(more[1] < 0, more[1], variance), truth)

@@ -197,13 +197,15 @@ def matched(
     probabilities: NDArray[np.floating],
     truth: NDArray[np.floating],
     codes: Ints,
+    tolerance: float,
     status: NDArray[np.uint8],
     of_truth: NDArray[np.floating],
     number: NDArray[np.floating],
 ) -> None:
     """Fill in the probability and the number of the true class of each pixel, and the status of odd ones.
 
-    probabilities : (classes, pixels). truth : codes, NaN if missing. codes : of the classes.
+    probabilities : (classes, pixels). truth : codes, NaN if missing. codes : of the classes. tolerance : largest
+    difference of the sum of probabilities from 1.
     """
     totals, lowest = np.empty(SLAB), np.empty(SLAB)
     for first in range(0, len(truth), SLAB):
@@ -212,7 +214,7 @@ def matched(
         totals[:], lowest[:], own[:], numbers[:] = 0.0, 0.0, np.nan, -1
         for k in range(len(codes)):
             _look_at_class(len(own), k, codes[k], probabilities[k, part], own_truth, own, numbers, totals, lowest)
-        _judge(len(own), own_truth, own, numbers, totals, lowest, status[part])
+        _judge(len(own), tolerance, own_truth, own, numbers, totals, lowest, status[part])
 
 
 @inlined
@@ -228,12 +230,12 @@ def _look_at_class(n, k, code, p, truth, of_truth, number, totals, lowest):
 
 
 @inlined
-def _judge(n, truth, of_truth, number, totals, lowest, status):
+def _judge(n, tolerance, truth, of_truth, number, totals, lowest, status):
     for i in range(n):
-        if not (abs(totals[i] - 1) <= TOLERANCE and lowest[i] >= 0 and number[i] >= 0):
+        if not (abs(totals[i] - 1) <= tolerance and lowest[i] >= 0 and number[i] >= 0):
             if not abs(totals[i]) < np.inf:
                 of_truth[i] = np.nan
-            elif abs(totals[i] - 1) > TOLERANCE or lowest[i] < 0:
+            elif abs(totals[i] - 1) > tolerance or lowest[i] < 0:
                 status[i] = NOT_A_DISTRIBUTION + 1
             elif number[i] < 0 and truth[i] == truth[i]:
                 of_truth[i], status[i] = 1.0, CLASS_NOT_MAPPED + 1

@@ -40,13 +40,18 @@ def form_pixels(
     number: NDArray[np.uint64] = NO_NUMBER,
     *,
     missing: int = NOT_FINITE,
+    rounding: float = 0.0,
 ) -> FormPixels:
     """Return the pixels of a form; values, more (layers, pixels) as of `Layers`, truth (pixels).
 
-    missing : reason for the exclusion of pixels without a layer, for forms that distinguish it.
+    missing : reason for the exclusion of pixels without a layer, for forms that distinguish it. rounding : most by
+    which the sum of the layers is off because they are stored as scaled integers.
     """
     assert isinstance(form, (KernelForm, PixelForm))  # noqa: S101  others are not read by layers
-    found = form.prepared(values, more, truth, missing)
+    if isinstance(form, KernelForm):
+        found = form.prepared(values, more, truth, missing, rounding)
+    else:
+        found = form.prepared(values, more, truth, missing)
     layers = Layers(values, more if found.more is None else found.more, number)
     return FormPixels(found.mean, found.variance, found.truth, found.status, layers)
 

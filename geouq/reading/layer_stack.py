@@ -65,7 +65,8 @@ class LayerStack:
         if form.sampled_members:
             number = numbers_of(_places(window), self._salt)
         missing = MEAN_NODATA if self.declared else NOT_FINITE
-        return form_pixels(form, values, more, truth, number, missing=missing)
+        rounding = sum(_half_a_step(raster.bands[i - 1]) for raster, i in self._bands(own[0]))
+        return form_pixels(form, values, more, truth, number, missing=missing, rounding=rounding)
 
     def _bands(self, bands: Bands) -> Iterator[tuple[Raster, int]]:
         return ((self._prediction.rasters[key], number) for key, numbers in bands for number in numbers)
@@ -117,6 +118,11 @@ class LayerStack:
 def _is_plain(band: Band) -> bool:
     """Return whether values are taken as they are stored."""
     return band.dtype == "float32" and not band.scaled
+
+
+def _half_a_step(band: Band) -> float:
+    """Return the largest rounding of a value that is stored as a scaled integer; 0 for any other."""
+    return abs(band.scale) / 2 if band.scale != 1 and np.dtype(band.dtype).kind in "iu" else 0.0
 
 
 def _hidden(raster: Raster, number: int, window: Window) -> NDArray[np.bool_]:

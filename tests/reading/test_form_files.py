@@ -146,6 +146,23 @@ def rows_of(folder, table):
         return list(csv.DictReader(file))
 
 
+@pytest.mark.parametrize(("steps", "count"), [(255, 3), (100, 9)])
+def test_probabilities_rounded_to_scaled_integers_count_whatever_their_rounding(tmp_path, write_raster, steps, count):
+    rng = np.random.default_rng(3)
+    stored = np.round(steps * rng.dirichlet(np.ones(count), SHAPE).transpose(2, 0, 1)).astype(np.uint8)
+    assert (abs(stored.sum(0) / steps - 1) > 1e-3).mean() > 0.2
+    stored[:, 0, 0] = steps // 2
+    write_raster(tmp_path / "p.tif", stored)
+    write_raster(tmp_path / "truth.tif", rng.integers(0, count, SHAPE).astype(np.uint8))
+    codes = "{" + ", ".join(f"c{k}: {k}" for k in range(count)) + "}"
+    data = {"probabilities": f"{{path: p.tif, scale: {1 / steps}}}", "class_codes": codes, "truth": "truth.tif"}
+    run(experiment_of(tmp_path, data, "variables: [cover]\n"), options(tmp_path / "out"))
+
+    with (tmp_path / "out/tables/excluded.csv").open() as file:
+        excluded = {(row["reason"], row["n"]) for row in csv.DictReader(file)}
+    assert excluded == {("not_a_distribution", "1")}
+
+
 def test_a_run_of_classes_gives_tables_intervals_maps_and_pages(folder, tmp_path):
     text = (
         "variables: [forest]\nregions: {both: [a1, a2]}\noutput: {maps: [confidence, correct, brier]}\n"
