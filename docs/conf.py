@@ -42,7 +42,7 @@ html_theme_options = {
     "secondary_sidebar_items": ["page-toc"],
 }
 html_static_path = ["_static"]
-html_extra_path = ["_root"]  # the first page, which leads to that of the documentation
+html_extra_path = ["_root"]  # index.html, which opens docs/index.html
 html_css_files = ["site.css"]
 html_show_sourcelink = False
 

@@ -26,8 +26,8 @@ EARTH = 6_371_008.8  # mean radius in metres
 APART = 1e9  # metres between tiles in the same place, such as those of several dates
 StatisticsOf = Callable[[int], tuple[Ints, Mapping[str, Statistic]]]
 MOMENTS = "moments"
-MANY_CELLS = 9.0  # of so many, the centres stand for the places of the pixels, however the cells are cut
-MOST = 0.65  # of the cells of a small area: a square of 3 x 3 cells that lies between cells has 0.69 of them
+MANY_CELLS = 9.0  # in an area of so many, the distances of centres are right on average
+MOST = 0.65  # least share of the cells of a smaller area that it contains; 3 x 3 cells, moved by half a cell: 0.69
 
 
 @dataclass(frozen=True)
@@ -123,9 +123,9 @@ class AreaCells:
 
     @property
     def stand_for_pixels(self) -> bool:
-        """Return whether the centres of cells stand for the places of the pixels.
+        """Return whether the centres of cells can be taken as the places of the pixels.
 
-        They do not in a small area that cuts most of its cells: parts of them are nearer to each other than centres.
+        They cannot if the area is small and contains parts of cells: these are nearer to each other than the centres.
         """
         return bool(self.part.sum() >= MANY_CELLS or (self.n * self.part).sum() >= MOST * self.n.sum())
 

@@ -14,9 +14,7 @@ OVERFLOW = "overflow"
 TOO_FEW = "too few cells or tiles to tell how errors are correlated"
 TOO_FAR = "errors are correlated over too much of the map: fewer than 5 degrees of freedom"
 SEVERAL_DATES = "tiles lie in the same place (several dates), and how their errors are correlated is not known"
-CUTS_CELLS = (
-    "the area is small and cuts most of its cells, whose centres stand for its pixels: choose a smaller cell_size"
-)
+CUTS_CELLS = "the area is small and consists of parts of cells: choose a smaller cell_size"
 TRUTH_ALONE = "the truth's own error is as large as all errors, so that those of the map are not known"
 NO_ERRORS = "all errors are 0"
 CERTAIN = "it is certain of each pixel whether it belongs to the area"
@@ -91,8 +89,8 @@ def area_mean(
     Notes
     -----
     The correlation is estimated, so the interval uses Student's distribution. With fewer than 5 degrees of freedom,
-    the map has too few independent parts to estimate the variance of such a mean, and there is no interval. Neither is
-    there one where tiles lie in the same place: errors of several dates may be the same. The mean is that of all dates.
+    the map has too few independent parts to estimate the variance of such a mean, and there is no interval. There
+    is none either if tiles lie in the same place, as errors of different dates may be the same.
     """
     pairs, times = AreaPairs.of(cells, side), cells.times_counted
     fitted = std = freedom = independent = np.nan

@@ -61,7 +61,7 @@ def test_a_map_with_one_constant_error_gives_no_interval_and_says_why():
 
 @pytest.mark.parametrize(("across", "is_known"), [(2, False), (3, False), (4, True)])
 def test_a_small_area_that_cuts_its_cells_has_no_interval_and_the_reason(cells, across, is_known):
-    """A square of one cell less on each side, which lies between cells."""
+    """A square that contains half of each outer row and column of cells."""
     chosen = cells.some(np.flatnonzero((cells.row < across) & (cells.column < across)))
     on_edge = [1 - 0.5 * np.isin(own, (0, across - 1)) for own in (chosen.row, chosen.column)]
     part = np.multiply(*on_edge)
