@@ -15,8 +15,10 @@ from geouq.metrics.aggregate_names import TRUTH_SHARE
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
+SINGLE = frozenset({"nugget", "constant", "tile", "within_cell", "practical_range", "zms"})  # whatever the ranges are
 LAGS = 4  # cells, up to which directions are compared
 OTHER_PARTS = "models without a fold have other parts"
+ALIKE = "models without a fold have the same value"
 
 
 @dataclass(frozen=True)
@@ -50,7 +52,12 @@ def parameters_of(correlation: ErrorCorrelation, level: float) -> list[Parameter
     others = correlation.each_left_out
     half = half_width(level, len(others) - 1)
     whole, each = _values(correlation.model), [_values(model) for model in others]
-    found = [_with_interval(name, value, [own.get(name) for own in each], half) for name, value in whole.items()]
+    parts = {len(model.sills) for model in (correlation.model, *others)}
+    numbered = whole.keys() - SINGLE if len(parts) > 1 else frozenset[str]()
+    found = [
+        _with_interval(name, value, [None if name in numbered else own.get(name) for own in each], half)
+        for name, value in whole.items()
+    ]
     if overstated(correlation.cells) is not None:
         found = [_without_interval(one) if one.name == "within_cell" else one for one in found]
     return found + _truth_share(correlation, half) + _directions(correlation, half)
@@ -120,6 +127,8 @@ def _with_interval(name: str, value: float, others: Sequence[float | None], half
     known = [own for own in others if own is not None]
     if len(known) < len(others):
         return Parameter(name, value, units, np.nan, np.nan, OTHER_PARTS)
+    if np.ptp(known) == 0:
+        return Parameter(name, value, units, np.nan, np.nan, ALIKE)
     if is_length or name == "zms":
         factor = float(np.exp(half * _spread(np.log(known))))
         return Parameter(name, value, units, value / factor, value * factor)

@@ -28,6 +28,24 @@ def test_intervals_of_mean_z_square_hold_the_true_one():
     assert np.mean([one.low <= 1 <= one.high for one in found]) >= 0.8
 
 
+def test_a_parameter_that_is_the_same_without_each_fold_has_no_interval():
+    found = parameters(mixed(np.random.default_rng(0), (128, 128), (0.6, 2)))
+
+    for one in (found["constant"], found["tile"]):
+        assert one.value == 0
+        assert np.isnan([one.low, one.high]).all()
+        assert one.reason == "models without a fold have the same value"
+    assert found["zms"].low < 1 < found["zms"].high
+
+
+def test_ranges_have_no_interval_if_a_model_without_a_fold_has_another_number_of_them():
+    found = [parameters(mixed(np.random.default_rng(seed), (96, 96), (0.4, 1), (0.4, 8))) for seed in range(8)]
+
+    ranges = [one["range_1"] for one in found if "range_1" in one]
+    assert {one.reason for one in ranges} >= {"models without a fold have other parts"}
+    assert all(one.low < one.value < one.high for one in ranges if not one.reason)
+
+
 def test_errors_in_stripes_are_correlated_along_rows_alone():
     rng = np.random.default_rng(0)
     stripes = np.repeat(rng.standard_normal((128, 1)), 128, axis=1) + 0.5 * rng.standard_normal((128, 128))
