@@ -22,7 +22,8 @@ Headings = Sequence[tuple[str, str]]  # of numbers, by their names in tables
 OF_TILE = ("n", "value")  # columns that the table of tiles shows
 WORST_TILES, WORST_VARIABLES = 3, 12  # tiles of each variable, and variables, on the page of a region
 EXCLUDED = "tables/excluded.csv"
-PIXELS = Column("pixels", about="Valid pixels, which have a mean, an uncertainty and a truth")
+PIXELS = Column("pixels", about="Number of valid pixels: those with a mean, an uncertainty and a truth")
+EXCLUDED_PIXELS = Column("pixels", about="Number of excluded pixels")
 EXPLAINED = ("over-confident", "under-confident", "over-prediction", "under-prediction")  # under the table of regions
 DIRECTIONS = ("over-prediction", "under-prediction")
 CERTAIN = (  # below tables of differences
@@ -417,7 +418,7 @@ def failures_sheet(content: ReportContent) -> Sheet:
 
 def excluded_sheet(content: ReportContent) -> Sheet:
     """Return the number of excluded pixels of each tile, variable by variable."""
-    columns = (Column("variable", "text"), Column("tile", "name"), Column("reason", "text"), PIXELS)
+    columns = (Column("variable", "text"), Column("tile", "name"), Column("reason", "text"), EXCLUDED_PIXELS)
     groups: dict[str, list[list[Cell]]] = {}
     for row in content.excluded:
         cells = [Cell(_named(row)), Cell(row["tile"]), Cell(row["reason"]), Cell(thousands(row["n"]))]
@@ -432,7 +433,7 @@ def excluded_total(content: ReportContent) -> Sheet:
     for row in content.excluded:
         n, tiles = totals.get((_named(row), row["reason"]), (0, 0))
         totals[_named(row), row["reason"]] = n + row["n"], tiles + 1
-    columns = (Column("variable", "text"), Column("reason", "name"), PIXELS, Column("tiles"))
+    columns = (Column("variable", "text"), Column("reason", "name"), EXCLUDED_PIXELS, Column("tiles"))
     rows = [
         [Cell(variable), Cell(reason), Cell(thousands(n)), Cell(thousands(tiles))]
         for (variable, reason), (n, tiles) in totals.items()

@@ -10,7 +10,7 @@ from large_report import large_content
 from report_content import HOSTILE, Page, content, p_row, row
 
 from geouq.pages import write_report
-from geouq.pages.numbers import interval_says
+from geouq.pages.numbers import excluded_sheet, excluded_total, interval_says
 from geouq.pages.sheet import SHORT, Cell, Column, Sheet
 
 
@@ -146,3 +146,10 @@ def test_cells_of_numbers_have_all_digits_of_the_csv_tables(tmp_path):
     index, *_ = write_report(content(metrics=rows), tmp_path)
 
     assert f'data-number="{1 / 3!r}"' in index.read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("sheet_of", [excluded_sheet, excluded_total])
+def test_the_heading_of_excluded_pixels_does_not_call_them_valid(sheet_of):
+    (pixels,) = (one for one in sheet_of(content()).columns if one.heading == "pixels")
+
+    assert pixels.about == "Number of excluded pixels"
