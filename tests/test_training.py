@@ -173,7 +173,7 @@ def test_many_processes_have_the_metrics_of_all_batches(tmp_path):
     assert_is(first, of_numpy(*all_of(batches_of())))
 
 
-# lightning compares with a class of torch that recent releases of torch deprecate; not ours to mend
+# lightning uses a class of torch that recent releases of torch deprecate
 @pytest.mark.filterwarnings(r"ignore:`isinstance\(treespec, LeafSpec\)` is deprecated:FutureWarning")
 def test_the_callback_of_lightning_logs_the_metrics_of_an_epoch(tmp_path):
     lightning = pytest.importorskip("lightning.pytorch")

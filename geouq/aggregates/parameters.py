@@ -15,7 +15,7 @@ from geouq.metrics.aggregate_names import TRUTH_SHARE
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
-SINGLE = frozenset({"nugget", "constant", "tile", "within_cell", "practical_range", "zms"})  # whatever the ranges are
+SINGLE = frozenset({"nugget", "constant", "tile", "within_cell", "practical_range", "zms"})  # of all models
 LAGS = 4  # cells, up to which directions are compared
 OTHER_PARTS = "models without a fold have other parts"
 ALIKE = "models without a fold have the same value"

@@ -87,7 +87,7 @@ def _out_of_proportion(mean: Floats, truth: Floats) -> Iterator[_Relation]:
     if true > 0 and predicted > OUT_OF_PROPORTION * true:
         yield _Relation(
             "prediction out of proportion",
-            f"its median is {predicted:.3g}, that of the truth {true:.3g}",
+            f"the median of the prediction is {predicted:.3g}, and the median of the truth {true:.3g}",
             "if the variable has a `transform`, leave that out, or give mean and std of the transformed variable; if "
             f"not, {UNITS}",
             0.0,

@@ -159,7 +159,7 @@ class LayerFile(Section):
     )
     offset: float | None = Field(
         default=None,
-        description="what is added to stored value * scale; default: that of the file, or 0",
+        description="number to add after the multiplication by `scale`; default: that of the file, or 0",
         examples=[-273.15],
     )
     nodata: float | None = Field(

@@ -80,7 +80,8 @@ def which_array(source: Any, path: str) -> str:
     if Path(path).suffix.lower() in FORMATS:
         return _choice(names)
     form, _, rest = source.subdatasets[0].partition(":")
-    return f"it holds the arrays {_some(names)}; write GDAL's name of one, such as {form.upper()}:{rest}"
+    example = f"{form.upper()}:{rest}"
+    return f"it holds the arrays {_some(names)}; write the name that GDAL has for one of them, such as {example}"
 
 
 def _choice(names: Sequence[str]) -> str:

@@ -425,7 +425,7 @@ def test_several_arrays_in_a_file_of_another_ending_are_named_as_gdal_names_them
     path = save(with_crs(on_map(layers(shape=(40, 30)))), tmp_path / "a.nc").rename(tmp_path / "a.dat")
     allowed, keys = {"drivers": ["GTiff", "netCDF"]}, ("mean", "variance", "truth")
     message = failure_of(experiment_of(path, allowed, **dict.fromkeys(keys, str(path))))
-    assert message.endswith(f"write GDAL's name of one, such as NETCDF:{path}:mean")
+    assert message.endswith(f"write the name that GDAL has for one of them, such as NETCDF:{path}:mean")
 
     named = {key: f"NETCDF:{path}:{key}" for key in keys}
     assert mean_of(experiment_of(path, allowed, **named)).shape == (40, 30)
