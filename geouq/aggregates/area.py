@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from geouq.aggregates.cells import AreaCells
-from geouq.aggregates.correlation import CorrelationModel
+from geouq.aggregates.correlation import PARTS, CorrelationModel
 from geouq.aggregates.estimation import ErrorCorrelation
 from geouq.aggregates.pairs import Labels, pair_sums
 from geouq.core.compiled import compiled_for
@@ -19,7 +19,6 @@ from geouq.inference.compiled_limits import half_width_of_mixture
 
 Floats = NDArray[np.float64]
 DIRECT = 512  # cells, up to which each pair has its own distance
-PARTS = 64  # classes of the parts of cells
 FINE = 48  # classes for each doubling of the distance, of larger areas
 
 

@@ -8,7 +8,7 @@ What is left at d = 0 is the nugget: errors of a pixel that no other pixel share
 """
 
 from dataclasses import dataclass, replace
-from functools import cache, lru_cache
+from functools import cache, cached_property, lru_cache
 from itertools import combinations
 from typing import Any
 
@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
 CANDIDATES = 28  # ranges that are tried
+PARTS = 64  # classes of the parts of cells
 SHORTEST = 0.3  # sides of a cell
 CONSTANT, TILE = 0, 1  # columns of the fit; those of the ranges follow
 SAME_SIDE = 0.01
@@ -90,11 +91,19 @@ class CorrelationModel:
         Parameters
         ----------
         parts : float64 (parts)
-            Share of the cell's pixels that are in each.
+            Share of the cell's pixels that are in each; rounded up to a multiple of 1 / PARTS.
         """
+        if (parts == 1).all():
+            return np.full(len(parts), self.within)
+        return self._by_part[np.ceil(PARTS * parts).astype(np.int64)]
+
+    @cached_property
+    def _by_part(self) -> Floats:
+        """Return the same of parts of 0, 1 / PARTS, ... of a cell, float64 (PARTS + 1)."""
         whole = self._in_a_square(self.side)
-        nearer = np.array([self._in_a_part(part) / whole if whole else 1.0 for part in parts])
-        return np.where(parts < 1, np.minimum(self.within * nearer, max(self.shared, self.within)), self.within)
+        nearer = [self._in_a_part(k / PARTS) / whole if whole else 1.0 for k in range(1, PARTS)]
+        of_parts = np.minimum(self.within * np.array(nearer), max(self.shared, self.within))
+        return np.concatenate([of_parts[:1], of_parts, [self.within]])
 
     def _in_a_part(self, part: float) -> float:
         """Return the mean correlation of two pixels in a square with that share of a cell.
